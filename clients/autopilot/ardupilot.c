@@ -17,12 +17,12 @@
 #include "otolith/version.h"
 
 enum { EXIT_BAD_USAGE = 2, PACKETS_AT_ONCE = 64, MOST_WAIT_S = 1000000 };
-#define IDLE_NS INT64_C(200000000) /* how late the end of the world is noticed without packets */
+#define IDLE_NS INT64_C(200000000) /* longest time until the end of the world is noticed if no packets come */
 
 struct options {
     const char *world, *participant, *imu, *listen;
     int64_t wait_s;
-    uint32_t outputs[OTO_CONTROLS], output_count; /* channel, from 1, of each control */
+    uint32_t outputs[OTO_CONTROLS], output_count; /* output channel, from 1, of each control */
 };
 
 struct bridge {
@@ -37,8 +37,8 @@ struct bridge {
     struct ardupilot_state state;
     char line[ARDUPILOT_LINE_BYTES];
     size_t line_bytes;
-    uint16_t rate_hz;        /* of the last frame */
-    uint64_t first_tick, n;  /* frames at this rate since then */
+    uint16_t rate_hz;        /* rate in the last frame */
+    uint64_t first_tick, n;  /* n: frames at this rate since first_tick */
 };
 
 /* ---- the world ---- */
@@ -60,7 +60,7 @@ static enum oto_status find_channels(struct bridge *bridge, struct oto_error *er
     return OTO_OK;
 }
 
-/* The world has ended: the next run of it. *more: it is there. */
+/* Called after the end of a run: joins the next run. *more: joined; false: the program ends. */
 static enum oto_status follow(struct bridge *bridge, bool *more, struct oto_error *error)
 {
     program_say(&bridge->program, "the world ended; waiting %" PRId64 " s for its next run", bridge->options.wait_s);
@@ -96,7 +96,7 @@ static void read_state(struct bridge *bridge)
 
 /* ---- frames ---- */
 
-/* Tick at which frame n of the autopilot's rate ends: without drift, also where the rates do not divide. */
+/* The tick at which frame n of the autopilot's rate ends. It does not drift, even if the rates are not multiples. */
 static uint64_t tick_of_frame(struct bridge *bridge, uint16_t rate_hz)
 {
     const uint64_t now = lockstep_tick(&bridge->lockstep);
@@ -107,7 +107,7 @@ static uint64_t tick_of_frame(struct bridge *bridge, uint16_t rate_hz)
     }
     bridge->n++;
     uint64_t tick = bridge->first_tick + lockstep_tick_of(&bridge->lockstep, bridge->n, rate_hz, 1);
-    if (tick <= now) { /* the world's clock is slower than the autopilot's rate, or runs by itself: never the same instant twice */
+    if (tick <= now) { /* a slower base rate, or a world that runs by itself: never the same instant twice */
         tick = now + 1;
         bridge->first_tick = tick;
         bridge->n = 0;
@@ -159,7 +159,7 @@ static enum oto_status take_frame(struct bridge *bridge, const struct ardupilot_
     if (status == OTO_OK) {
         reply(bridge);
     }
-    bridge->frames.last_ns = program_now_ns(); /* a step may take long: packets that waited meanwhile are no silence */
+    bridge->frames.last_ns = program_now_ns(); /* a step may take long; packets that waited during it do not count as silence */
     return status;
 }
 

@@ -22,7 +22,7 @@ struct ardupilot_servos {
 
 /* False: neither a packet of 16 channels (magic 18458, 40 bytes) nor of 32 (magic 29569, 72 bytes), or its rate is 0. */
 bool ardupilot_servos_decode(const void *packet, size_t bytes, struct ardupilot_servos *servos);
-/* 1000 us is 0, 2000 us is 1; 0 us, an output that is off, is 0. */
+/* Converts a pulse: 1000 us is 0, 2000 us is 1; 0 us (output off) is 0. */
 double ardupilot_control_of(uint16_t pwm_us);
 
 struct ardupilot_state {
@@ -31,7 +31,7 @@ struct ardupilot_state {
     struct oto_truth_record truth;
 };
 
-/* One line between two newlines. Returns its length. */
+/* Writes one line of JSON between two newlines. Returns the number of bytes. */
 size_t ardupilot_state_encode(const struct ardupilot_state *state, char line[ARDUPILOT_LINE_BYTES]);
 
 #endif

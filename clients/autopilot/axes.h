@@ -1,4 +1,4 @@
-/* From otolith's axes (ENU; body forward, left, up) to those of autopilots (NED; body forward, right, down). Pure. */
+/* Converts otolith's axes (ENU; body forward, left, up) to those of autopilots (NED; body forward, right, down). Pure. */
 #ifndef AUTOPILOT_AXES_H
 #define AUTOPILOT_AXES_H
 

@@ -9,8 +9,8 @@
 
 enum frame_kind {
     FRAME_NEW = 1,   /* step, and reply */
-    FRAME_RESENT,    /* the last frame again, because the reply was lost or slow: the same reply, and no step */
-    FRAME_LATE,      /* overtaken by a newer one: ignored */
+    FRAME_RESENT,    /* the last frame again, because the reply was lost or slow: send the same reply, do not step */
+    FRAME_LATE,      /* arrived after a newer frame: ignore */
     FRAME_RESTARTED  /* first frame of an autopilot that has restarted: step, and reply */
 };
 
@@ -22,7 +22,7 @@ struct frames {
     uint64_t taken, resent, late, lost, restarts;
 };
 
-enum { FRAMES_SILENCE_NS = 500000000 }; /* after which a lower count from the same address is a restart */
+enum { FRAMES_SILENCE_NS = 500000000 }; /* a lower count from the same address after this silence is a restart */
 
 enum frame_kind frames_take(struct frames *frames, uint64_t peer, uint32_t count, int64_t now_ns);
 

@@ -5,9 +5,9 @@
 
 #include "base/wide.h"
 
-#define LOOK_MS 100 /* how late a signal is noticed while the world is slow */
+#define LOOK_MS 100 /* longest time until a signal is noticed while the world is slow */
 #define LOOK_NS INT64_C(100000000)
-#define TAKEN_NS INT64_C(3000000000) /* a killed process leaves its world within this time */
+#define TAKEN_NS INT64_C(3000000000) /* the server frees the name of a killed participant within this time */
 
 static enum oto_status try_join(struct lockstep *lockstep, struct oto_error *error)
 {

@@ -6,7 +6,7 @@ enum { MAGIC_1 = 0xfe, MAGIC_2 = 0xfd, HEAD_1 = 6, HEAD_2 = 10, CHECKSUM = 2, SI
 
 struct known {
     uint32_t id, bytes; /* with extensions */
-    uint8_t extra;      /* CRC_EXTRA, by which both sides have the same definition */
+    uint8_t extra;      /* CRC_EXTRA, a number that proves that both sides have the same definition */
 };
 static const struct known known[] = {
     {MAVLINK_HEARTBEAT, 9, 50},   {MAVLINK_COMMAND_LONG, 33, 152}, {MAVLINK_HIL_ACTUATOR_CONTROLS, 81, 47},
@@ -128,10 +128,10 @@ static void drop(struct mavlink_stream *stream, size_t count)
     memmove(stream->bytes, stream->bytes + count, stream->count);
 }
 
-/* A frame that begins at the first byte. */
+/* The head of the frame that begins at the first byte. */
 struct frame {
     bool is_2;
-    uint32_t head, payload, whole; /* bytes; whole 0: more are needed to know */
+    uint32_t head, payload, whole; /* sizes in bytes; whole 0: unknown until more bytes have come */
     uint32_t id;
 };
 

@@ -24,7 +24,7 @@ enum mavlink_id {
 struct mavlink_message {
     uint32_t id;
     uint8_t system, component;
-    uint32_t bytes; /* of the payload; after reading: all that the message has, absent bytes are 0 */
+    uint32_t bytes; /* of the payload; after reading: the full size of the message, whose absent bytes are 0 */
     unsigned char payload[MAVLINK_PAYLOAD_BYTES];
 };
 
@@ -41,15 +41,15 @@ double mavlink_f32(const struct mavlink_message *message, uint32_t offset);
 /* Writes a frame with this sequence number. Returns its length. The id is one of enum mavlink_id. */
 size_t mavlink_write(const struct mavlink_message *message, uint8_t sequence, unsigned char frame[MAVLINK_FRAME_BYTES]);
 
-/* Bytes that came and are not read yet. */
+/* Received bytes that are not read yet. */
 struct mavlink_stream {
     unsigned char bytes[MAVLINK_STREAM_BYTES];
     size_t count;
-    uint64_t damaged; /* frames with a wrong checksum, and bytes outside of frames counted once each time */
-    bool is_lost;     /* between frames after damage */
+    uint64_t damaged; /* number of frames with a wrong checksum and of sequences of bytes outside of frames */
+    bool is_lost;     /* searches the next frame after damage */
 };
 
-/* Room for more bytes, at bytes + count. */
+/* The number of bytes that can be added at bytes + count. */
 static inline size_t mavlink_room(const struct mavlink_stream *stream)
 {
     return sizeof stream->bytes - stream->count;

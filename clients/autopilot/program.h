@@ -9,7 +9,7 @@
 struct program {
     const char *name;
     int signal_fd;
-    bool is_ending; /* SIGINT or SIGTERM came */
+    bool is_ending; /* SIGINT or SIGTERM was received */
 };
 
 /* SIGINT and SIGTERM are read from a descriptor from now on. */

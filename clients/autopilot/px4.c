@@ -17,7 +17,7 @@
 enum { EXIT_BAD_USAGE = 2, MOST_IMUS = 4, MOST_WAIT_S = 1000000, MOST_ANSWER_MS = 600000, LOCKSTEP = 1 };
 #define IDLE_NS INT64_C(200000000)
 #define HEARTBEAT_NS INT64_C(1000000000)
-#define STATE_INTERVAL_NS INT64_C(20000000) /* of HIL_STATE_QUATERNION, until PX4 requests another */
+#define STATE_INTERVAL_NS INT64_C(20000000) /* interval of HIL_STATE_QUATERNION until PX4 requests another one */
 
 struct options {
     const char *world, *participant, *listen, *imus[MOST_IMUS];
@@ -29,7 +29,7 @@ struct options {
 struct imu {
     struct oto_reader reader;
     struct oto_imu_record record;
-    int64_t t_ns, sent_ns; /* of the newest sample, and of the newest message */
+    int64_t t_ns, sent_ns; /* times of the newest sample and of the newest message */
     bool is_fresh;
 };
 
@@ -42,8 +42,8 @@ struct bridge {
     uint32_t imu_count;
     struct oto_reader mag, pressure, navsat, truth; /* channel NULL: the vehicle has none */
     struct px4_place origin;
-    bool answers, waits;   /* PX4 has sent controls; its flag: it runs in lockstep */
-    bool asked;            /* the newest sample is not answered yet */
+    bool answers, waits;   /* answers: PX4 has sent controls; waits: PX4 reports that it runs in lockstep */
+    bool asked;            /* PX4 has not answered the newest sample yet */
     int64_t state_interval_ns, state_due_ns, heartbeat_due_ns; /* simulated */
     int64_t pace_ns;       /* real time of the next step before the first answer */
     uint64_t steps, unanswered, repeated;
@@ -177,7 +177,7 @@ static void send_fix(struct bridge *bridge)
     }
 }
 
-/* Every message of a tick; that of IMU 0 is the last, because it sets PX4's clock. */
+/* Sends the messages of a tick. The message of IMU 0 is the last, because it sets PX4's clock. */
 static void send_samples(struct bridge *bridge)
 {
     struct oto_mag_record mag;
@@ -249,8 +249,8 @@ static void take_waiting_messages(struct bridge *bridge)
 }
 
 /*
- * After a step. PX4 answers each sample once its outputs exist; until then, and without lockstep, steps are made at the pace of real
- * time. An answer that does not come is counted, so that neither side is stuck.
+ * Waits for the answer after a step. PX4 answers each sample as soon as it has outputs. Before that, and without lockstep, the
+ * steps follow real time. After a timeout the missing answer is counted and the next step is made, so that neither side is stuck.
  */
 static void wait_for_answer(struct bridge *bridge, int64_t step_ns)
 {
@@ -288,7 +288,7 @@ static enum oto_status step(struct bridge *bridge, struct oto_error *error)
         send_samples(bridge);
         wait_for_answer(bridge, (int64_t)(1e9 * (double)first->rate_den / (double)first->rate_num));
     }
-    return status == OTO_TIMEOUT ? OTO_OK : status; /* the program is to end */
+    return status == OTO_TIMEOUT ? OTO_OK : status; /* OTO_TIMEOUT: the program must end */
 }
 
 static void begin_autopilot(struct bridge *bridge)
@@ -308,7 +308,7 @@ static void begin_autopilot(struct bridge *bridge)
     start_reading(&bridge->truth);
 }
 
-/* The world has ended. Its next run starts at time zero, and PX4's clock cannot go back: the connection ends too. */
+/* Called after the end of a run. The next run starts at time zero and PX4's clock cannot go back, so the connection is closed. */
 static enum oto_status follow(struct bridge *bridge, bool *more, struct oto_error *error)
 {
     program_say(&bridge->program, "the world ended; waiting %" PRId64 " s for its next run%s", bridge->options.wait_s,

@@ -1,6 +1,6 @@
 /*
- * The connection to PX4: a TCP server for one autopilot at a time. What the kernel does not take waits in a buffer of fixed size;
- * messages beyond it are dropped whole and counted. One thread.
+ * The connection to PX4: a TCP server for one autopilot at a time. Bytes that the kernel does not accept wait in a buffer of fixed
+ * size; messages that do not fit are dropped whole and counted. One thread.
  */
 #ifndef AUTOPILOT_PX4_LINK_H
 #define AUTOPILOT_PX4_LINK_H
@@ -32,9 +32,9 @@ static inline bool px4_link_is_up(const struct px4_link *link)
 }
 
 void px4_link_send(struct px4_link *link, const struct mavlink_message *message);
-/* Hands what waits to the kernel. */
+/* Passes waiting bytes to the kernel. */
 void px4_link_flush(struct px4_link *link);
-/* The next message, if one is there within `wait_ns`. After the autopilot has left the link is down. */
+/* Gets the next message; waits for at most `wait_ns`. If the autopilot has closed the connection, the link is down afterwards. */
 bool px4_link_receive(struct px4_link *link, struct program *program, int64_t wait_ns, struct mavlink_message *message);
 
 #endif

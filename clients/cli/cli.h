@@ -15,7 +15,7 @@
 /* Exit codes: success, failure with a sentence on stderr, error in the command line. See also cli_signal_exit_code(). */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_FIT = 3 };
 
-enum { CLI_WORLDS_MAX = 64 }; /* running worlds that a command lists */
+enum { CLI_WORLDS_MAX = 64 }; /* greatest number of running worlds that a command lists */
 
 struct cli_command {
     const char *name;
@@ -66,23 +66,23 @@ int cli_plugins(int argc, char **argv);
 int cli_plugin_params(int argc, char **argv);
 int cli_parts(int argc, char **argv);
 
-/* One line; control characters in it, line breaks included, are escaped (base/plain_text.h). For all foreign text. */
+/* Prints one line and escapes its control characters and line breaks (base/plain_text.h). For all text from outside. */
 __attribute__((format(printf, 2, 3))) void cli_print_line(FILE *to, const char *format, ...);
-/* True if a line was lost for lack of memory; main then fails. */
+/* True if cli_print_line lost a line because memory was short; main() then fails. */
 bool cli_print_failed(void);
 /* Prints `error` on stderr as "otolith: …" and returns CLI_FAILED. */
 int cli_say(const struct oto_error *error);
 int cli_no_memory(void);
 
-/* "10s", "500ms", "250us", "2min", "1h", or a number of seconds; not negative. */
+/* Reads a duration that is not negative: "10s", "500ms", "250us", "2min", "1h", or a number of seconds. */
 enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *error);
 /* A positive finite number. */
 enum oto_status cli_positive(const char *text, double *number, struct oto_error *error);
 enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *error);
-/* `least` to `most` finite numbers with commas between them; returns how many, 0 when the text is something else. */
+/* Reads `least` to `most` finite numbers with commas between them. Returns their number; 0 if the text is something else. */
 int cli_numbers(const char *text, double *numbers, int least, int most);
 
-/* A text file, ended by NUL; to be freed. */
+/* Reads a text file and adds a NUL. The caller frees the text. */
 enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error);
 
 int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
@@ -97,10 +97,10 @@ void cli_catch_signals(void);
 bool cli_interrupted(void);
 int cli_signal_exit_code(void); /* after cli_interrupted(): 130 for SIGINT, 143 for SIGTERM, as shells have it */
 
-/* False for a channel that is reserved but disabled by a parameter, and has no samples: it gets no row. */
+/* False for a channel without samples that a parameter disables: lists do not show it. */
 bool cli_is_shown(const struct oto_channel *channel);
 
-/* "" for "1", the unit of numbers without a dimension. */
+/* The unit as it is printed: "" for "1", the unit of numbers without a dimension. */
 const char *cli_shown_unit(const char *unit);
 
 /* The path of a program that was built or installed beside this one. */
@@ -108,15 +108,15 @@ enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struc
 
 /* argp_parse() with the exit codes above; "-0.5" is a number. Ends the program after an error in the command line. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
-/* A positional argument as it was typed. */
+/* A positional argument as the user typed it: without the space that cli_parse puts before a negative number. */
 char *cli_argument(char *argument);
 
-/* Options that most commands share: cli_common_argp is a child of the command's argp, its input a struct cli_common. */
+/* Options that most commands share: cli_common_argp is a child of the command's argp; its input is a struct cli_common. */
 struct cli_common {
     const char *world;
     const char *role; /* observe, operate or admin; NULL: the default of the command */
     bool json;
-    struct cli_remote remote; /* of commands that control a world */
+    struct cli_remote remote; /* for commands that control a world */
 };
 extern const struct argp cli_common_argp;
 /* --set KEY=VALUE, which may be repeated: adds to `sets`, or ends with a usage error. */
@@ -128,7 +128,7 @@ void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, u
  * failure, after the error is printed.
  */
 struct oto_client *cli_open(const struct cli_common *common, const char *name);
-/* The same for commands that only read: without --role the role is observe. */
+/* cli_open for commands that only read: without --role the role is observe. */
 struct oto_client *cli_observe(const struct cli_common *common, const char *name);
 
 /* For a command without options of its own: parses, and checks the number of arguments. */
@@ -140,7 +140,7 @@ struct cli_simple {
 };
 void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
                       struct cli_simple *simple);
-/* The same for a command that controls a world, which may be on another machine. */
+/* cli_parse_simple for a command that controls a world, which may be on another machine. */
 void cli_parse_control(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
                        struct cli_simple *simple);
 

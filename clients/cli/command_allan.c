@@ -21,7 +21,7 @@
 enum { MOST_COLUMNS = 64, NAME_BYTES = ALLAN_NAME_BYTES, MOST_FIELDS = 256 };
 
 struct options {
-    struct cli_source_options source; /* its topic is the FILE or TOPIC */
+    struct cli_source_options source; /* `topic` of it is the argument FILE or TOPIC */
     const char *wanted[MOST_COLUMNS];
     int wanted_count;
     double rate_hz; /* 0: from the stamps */

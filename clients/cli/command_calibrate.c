@@ -1,4 +1,4 @@
-/* otolith calibrate mount: how an IMU is mounted, from logs of a drive. The plugin of a world, over recorded samples. */
+/* otolith calibrate mount: how an IMU is mounted, from logs of a drive. Runs a calibration plugin over recorded samples. */
 #include "calibrate/calibrate.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ struct options {
     char *sets[MOST_SETS]; /* KEY=VALUE */
     uint32_t set_count;
     double nominal_rpy_deg[3];
-    double tolerance_deg[2], confidence_percent[2]; /* of pitch, yaw and repeatable roll; of the absolute roll */
+    double tolerance_deg[2], confidence_percent[2]; /* [0]: of pitch, yaw and repeatable roll; [1]: of the absolute roll */
     uint32_t tolerances, confidences;
     bool has_nominal, garage, opposite, json;
 };
@@ -29,7 +29,7 @@ struct calibration {
     struct cli_output trace;
     struct cli_bar bar;
     struct oto_mount_calibration_record result;
-    uint32_t seen; /* monitors that were raised */
+    uint32_t seen; /* bits of the monitors that were raised at any time */
 };
 
 static void warn(void *context, const char *sentence)
@@ -60,7 +60,7 @@ static enum oto_status set_number(struct calibration *this, const char *key, dou
     return set(this, key, text, error);
 }
 
-/* How many standard deviations to either side hold this share of a normal law. */
+/* The half width, in standard deviations, of the interval that contains this share of a normal distribution. */
 static double sigmas_of(double percent)
 {
     double low = 0.0, high = 10.0;
@@ -276,7 +276,7 @@ static void parse_nominal(const struct argp_state *state, const char *argument, 
     }
 }
 
-/* One number, or two. */
+/* Reads one number, or two with a comma; returns how many. */
 static uint32_t parse_pair(const struct argp_state *state, const char *name, const char *argument, double most, double pair[2])
 {
     const uint32_t count = (uint32_t)cli_numbers(argument, pair, 1, 2);

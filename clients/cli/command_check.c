@@ -22,7 +22,7 @@ static int run_check(const char *server, char **arguments, const char *world)
         return cli_say(&error);
     }
     while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
-        /* the check ends with the same signal */
+        /* the signal also reaches the check, which ends and is waited for */
     }
     if (WIFSIGNALED(state)) {
         (void)oto_fail(&error, OTO_PLUGIN, "the check of '%.256s' died of signal %d: the file of a plugin is damaged, or its code is",

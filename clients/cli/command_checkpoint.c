@@ -12,7 +12,7 @@
 #include "document/document.h"
 #include "server_process.h"
 
-/* The server has another working directory than the caller. The file need not exist yet. */
+/* The server has another working directory than the caller, so it gets an absolute path. The file need not exist yet. */
 static bool make_absolute(const char *path, char *absolute, size_t bytes)
 {
     char folder[PATH_MAX] = "";
@@ -144,7 +144,7 @@ static const struct argp branch_argp = {
     .children = branch_children,
 };
 
-/* The world file of the running server and its --set values. Those of the branch are applied after them. */
+/* Gets the world file and the --set values of the running server. The --set values of the branch are applied after them. */
 static enum oto_status take_origin(const struct oto_value *info, struct branch *branch, char *path, size_t bytes,
                                    struct oto_error *error)
 {
@@ -189,7 +189,7 @@ static enum oto_status ask_origin(struct oto_client *client, struct branch *bran
     return status;
 }
 
-/* The path of the checkpoint that the branch starts from, in a directory of its own. */
+/* Makes a temporary directory for the checkpoint from which the branch starts, and the path of the checkpoint in it. */
 static enum oto_status make_place(struct branch *branch, char *checkpoint, size_t bytes, struct oto_error *error)
 {
     const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";

@@ -186,7 +186,7 @@ static int compare_ns(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* An absolute timer at 1 kHz for a second: the lateness that every paced world on this machine has at least. */
+/* Runs an absolute timer at 1 kHz for a second. Its lateness is the least that a paced world on this machine can have. */
 static void look_at_lateness(struct finding *finding)
 {
     enum { TICKS = 1000 };

@@ -10,7 +10,7 @@
 #include "environment/gravity.h"
 #include "otolith/environment.h"
 
-/* The error of the series of normal gravity in height (geodesy.h) is 2e-4 m/s² there, and a percent at 850 km. */
+/* At this height the series of normal gravity (geodesy.h) has an error of 2e-4 m/s²; at 850 km the error is one percent. */
 #define MAX_GRAVITY_ALTITUDE_M 100000.0
 
 enum { LATITUDE = 0, LONGITUDE, ALTITUDE, NUMBERS };
@@ -105,7 +105,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* NaN where no model covers that altitude. */
+/* Quantities that no model covers at the altitude are NaN. */
 static enum oto_status evaluate(const struct options *options, struct report *report, struct oto_error *error)
 {
     const oto_geodetic place = {options->numbers[LATITUDE] * OTO_DEG, options->numbers[LONGITUDE] * OTO_DEG,
@@ -144,7 +144,7 @@ static void json_member(const char *key, double number)
     json_double(stdout, number);
 }
 
-/* null for a vector that no model covers. */
+/* Writes a vector as JSON; null if no model covers it. */
 static void json_vec3(const char *key, oto_vec3 v)
 {
     const double numbers[3] = {v.x, v.y, v.z};

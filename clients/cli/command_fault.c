@@ -44,7 +44,7 @@ static void add(struct argp_state *state, const char *key, const char *value, bo
     o->used += (size_t)length;
 }
 
-/* A duration such as "5s", in seconds as the specification has it. */
+/* Adds a duration such as "5s" to the specification of the fault, which has seconds. */
 static void add_time(struct argp_state *state, const char *key, const char *text)
 {
     struct oto_error error = {0};
@@ -57,7 +57,7 @@ static void add_time(struct argp_state *state, const char *key, const char *text
     add(state, key, seconds, false);
 }
 
-/* "value=0.1", or the value alone. */
+/* Adds a term: "value=0.1", or the value alone. */
 static void add_term(struct argp_state *state, char *text)
 {
     char *equals = strchr(text, '=');

@@ -77,7 +77,7 @@ static enum oto_status send_fix(const struct options *options, struct gnss_line 
     return status;
 }
 
-/* The record as this program knows it. What a fault has made inexpressible is no fix. */
+/* Copies a navsat record. If a fault has changed it so that no message can express it, the copy has no fix. */
 static enum oto_status take_fix(const struct oto_wire_sample *sample, struct oto_navsat_record *fix, struct oto_error *error)
 {
     if (oto_record_type_hash(sample->type) != oto_record_type_hash(&oto_navsat_type)) {

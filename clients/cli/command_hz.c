@@ -36,7 +36,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 struct window {
-    uint64_t epoch; /* of the run that it measures */
+    uint64_t epoch; /* of the run whose samples are counted */
     uint64_t samples, lost, first_seq, last_seq;
     int64_t first_t_ns, last_t_ns, first_wall_ns, last_wall_ns;
 };

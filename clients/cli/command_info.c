@@ -48,7 +48,7 @@ static void fields_as_json(const struct oto_record_type *type)
     (void)printf("]");
 }
 
-/* The plugin host of the node in the facts of the server; NULL: the node runs in the server. */
+/* Finds the plugin host of a node in the server's reply to `info`; NULL: the node runs in the server. */
 static const struct oto_value *find_host(const struct oto_value *info, const char *node)
 {
     const struct oto_value *hosts = oto_value_get(info, "plugin_hosts");
@@ -69,7 +69,7 @@ static const char *member(const struct oto_value *host, const char *key)
     return value != NULL && value->text != NULL ? value->text : "";
 }
 
-/* Prints the plugin host of a node; nothing where it runs in the server, or the server does not answer. */
+/* Prints the plugin host of a node; prints nothing if the node runs in the server or the server does not reply. */
 static void host_of(struct oto_client *client, const char *node, bool json)
 {
     struct oto_error error = {0};
@@ -132,7 +132,7 @@ static void channel_as_text(struct oto_client *client, const struct oto_channel 
     fields_as_text(&channel->type);
 }
 
-/* Over the wire the facts are in the schema frame and one sample. */
+/* Prints a topic of a remote publisher, which describes it in the schema frame and in one sample. */
 static int info_remote(struct cli_source *source, const struct cli_source_options *options)
 {
     struct oto_error error = {0};

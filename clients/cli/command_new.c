@@ -10,12 +10,12 @@
 
 enum { PATH_BYTES = 4096, MOST_FILES = 8, NAME_BYTES = 32 };
 
-/* The files of a template have `word` where the new name is put, in their text and in their names. */
+/* A template: in the texts and names of its files, `word` is replaced by the new name. */
 struct template {
     const char *kind, *word;
     const char *files[MOST_FILES];
-    bool has_folder; /* the files are put into a folder of the name */
-    const char *next; /* the commands that come next; %1$s: the name */
+    bool has_folder; /* the files are put into a new folder that has the new name */
+    const char *next; /* the commands that the user types next; %1$s: the new name */
 };
 
 static const struct template templates[] = {
@@ -37,7 +37,7 @@ static const struct template *find_template(const char *kind)
     return NULL;
 }
 
-/* Names of C, of files, and of worlds in topics. */
+/* True if the text can be a C identifier, the name of a file, and the name of a world in topics. */
 static bool is_name(const char *text)
 {
     const size_t length = strlen(text);
@@ -66,7 +66,7 @@ static enum oto_status replaced(const char *text, const char *word, const char *
     return fclose(stream) == 0 ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory");
 }
 
-/* A file that exists is never replaced. */
+/* Creates a file; never replaces an existing one. */
 static enum oto_status write_file(const char *path, const char *text, struct oto_error *error)
 {
     FILE *file = fopen(path, "wxe");

@@ -82,7 +82,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 struct reading {
     const struct options *options;
-    struct picture_curve *curves; /* of the file, one for each column */
+    struct picture_curve *curves; /* the curves of this file, one for each column */
     size_t capacity;
 };
 
@@ -103,7 +103,7 @@ static enum oto_status grow(struct reading *reading, const struct oto_row *row, 
     return OTO_OK;
 }
 
-/* Before the columns: x, or the two optional names of a time column. */
+/* The x of a row. It precedes the columns: the column --x, or the time column by one of its two names. */
 static double x_of_row(const struct options *options, const struct oto_row *row)
 {
     if (options->x != NULL) {

@@ -98,7 +98,7 @@ int cli_plugins(int argc, char **argv)
 
 /* ---- parameters ---- */
 
-/* "0 to 1", "above 0, to 5", "mems|mavs"; "" for any finite number. Words beside a number are appended. */
+/* The accepted values: "0 to 1", "above 0, to 5", "mems|mavs"; "" for any finite number. Words beside a number are appended. */
 static void describe_range(const struct oto_param *param, char *text, size_t bytes)
 {
     const bool limited = param->minimum != 0.0 || param->maximum != 0.0, words_only = param->type == OTO_PARAM_I64;

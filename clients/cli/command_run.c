@@ -105,7 +105,7 @@ static void pass_on(struct options *options, struct argp_state *state, int key, 
     }
 }
 
-/* Kept as well as passed on: it may set the world's name. */
+/* Stores a --set argument, which is also passed to the server: it may set the world's name. */
 static void remember_set(struct options *options, struct argp_state *state, const char *argument)
 {
     const char *equals = strchr(argument, '=');
@@ -117,7 +117,7 @@ static void remember_set(struct options *options, struct argp_state *state, cons
     }
 }
 
-/* Each file has one writer. */
+/* Refuses two outputs to the same file. */
 static void check_outputs(const struct options *options, struct argp_state *state)
 {
     struct {
@@ -141,7 +141,7 @@ static void check_outputs(const struct options *options, struct argp_state *stat
     }
 }
 
-/* Where nobody can be asked. */
+/* Reports that WORLD is missing and lists the installed worlds, if stdin is no terminal to ask the user on. */
 static void say_missing(struct argp_state *state)
 {
     struct cli_world_files files;
@@ -271,7 +271,7 @@ static enum oto_status apply_sets(const struct options *options, struct oto_docu
     return status;
 }
 
-/* The name that the server will have. Errors in the world file are reported by the server. */
+/* The name that the server will give to the world. The server reports errors of the world file. */
 static enum oto_status world_name(const struct options *options, char *name, size_t bytes, struct oto_error *error)
 {
     struct oto_document *document = NULL;
@@ -358,7 +358,7 @@ static bool ended_in_order(const struct run *run)
     return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING;
 }
 
-/* In step mode with --for this command makes the steps, in chunks that the rings can hold. */
+/* Requests the steps of a world in mode `step` with --for, as many at a time as the rings can hold. */
 static enum oto_status step_on(struct run *run, struct oto_error *error)
 {
     struct oto_clock clock = {0};
@@ -405,14 +405,14 @@ static uint64_t drain(struct run *run)
 }
 
 /*
- * After a crash, or a restore of a checkpoint, the next run of the server is attached to, and view and recording continue
- * there. OTO_CLOSED: the server has ended.
+ * Attaches to the next run of the server after a crash or a restored checkpoint, and continues view and recording there.
+ * OTO_CLOSED: the server has ended.
  */
 static enum oto_status reattach(struct run *run, struct oto_error *error)
 {
     struct oto_reply reply;
     while (drain(run) > 0) {
-        /* the rest of the run that is over */
+        /* reads the remaining samples of the run that has ended */
     }
     enum oto_status status = server_reattach(&run->server, run->client, error);
     if (status == OTO_OK) {
@@ -515,7 +515,7 @@ static int report(struct run *run, int code)
         code = cli_say(&error);
     }
     if (run->options->mcap.path != NULL) {
-        server_stop(&run->server); /* its log of inputs is complete then */
+        server_stop(&run->server); /* after this the server's log of inputs is complete */
     }
     if (run_recording_finish(&run->options->mcap, &error) != OTO_OK) {
         code = cli_say(&error);
@@ -618,7 +618,7 @@ int cli_run(int argc, char **argv)
     char name[OTO_WORLD_NAME_BYTES];
     int code = CLI_FAILED;
     const enum oto_status named = world_name(options, name, sizeof name, &error);
-    if (named == OTO_NO_MEMORY || named == OTO_IO) { /* without the name this command cannot attach */
+    if (named == OTO_NO_MEMORY || named == OTO_IO) { /* without the world's name this command cannot attach */
         code = cli_say(&error);
     } else if (server_start(&run.server, options->arguments, &error) != OTO_OK) {
         code = cli_say(&error);

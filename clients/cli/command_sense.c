@@ -12,7 +12,7 @@
 #include "parts/library.h"
 #include "sim/instance.h"
 
-/* The instance's name in the world it stands for: with the seed it is the key of its noise. */
+/* The name of the sensor's node. The seed and this name are the key of the sensor's noise. */
 #define NODE "sense/imu"
 
 enum { MOST_SETS = 256, PATH_BYTES = 4096 };
@@ -26,8 +26,8 @@ struct options {
 
 struct run {
     const struct options *options;
-    struct srv_instance instance; /* its params are bound before it is made */
-    char part_name[128]; /* of the unit's stream: the part's, else the plugin's */
+    struct srv_instance instance; /* the parameters are bound before the instance is made */
+    char part_name[128]; /* selects the unit's random stream: name of the part, else of the plugin */
     struct oto_setup setup;
     struct sense_history history;
     struct cli_output out;
@@ -68,7 +68,7 @@ static enum oto_status choose_rate(struct run *run, struct oto_error *error)
             if (status != OTO_OK) {
                 return status;
             }
-            /* Steps of decimal seconds are no exact reciprocals: what is whole to a millionth is meant to be whole. */
+            /* A rate from rounded decimal times is not exact: a rate within a millionth of a whole number is rounded to it. */
             rate_hz = fabs(rate_hz - round(rate_hz)) < 1e-6 * rate_hz ? round(rate_hz) : rate_hz;
         }
         (void)snprintf(text, sizeof text, "%.12g", rate_hz);
@@ -170,7 +170,7 @@ static void fill_setup(struct run *run)
     (void)snprintf(setup->node, sizeof setup->node, NODE);
     setup->noise_key = (struct oto_rng_key){run->options->seed, oto_fnv1a64_text(OTO_FNV1A64_START, NODE)};
     if (run->options->part != NULL || run->options->unit != 0) {
-        /* Two units in one study have noise of their own. */
+        /* Two units of one part must not have the same noise. */
         setup->noise_key.stream = oto_fnv1a64_text(oto_fnv1a64_text(setup->noise_key.stream, "/"), unit);
     }
     setup->unit_key = (struct oto_rng_key){0, oto_fnv1a64_text(OTO_FNV1A64_START, unit)};
@@ -199,7 +199,7 @@ static enum oto_status write_sample(struct run *run, const struct oto_row *row, 
         return sense_fail(row, error, OTO_PLUGIN, "the plugin's step failed");
     }
     if (result == OTO_STEP_DISCARD || output->emit == 0) {
-        csv_empty(run->out.file, type, output->t_ns); /* so that rows stay beside their inputs */
+        csv_empty(run->out.file, type, output->t_ns); /* keeps the rows of output and input in step */
         run->discarded++;
     } else {
         const struct oto_sample_head head = {output->t_ns, output->sensor_time_ns, ++run->seq, output->flags, type->bytes};
@@ -210,12 +210,12 @@ static enum oto_status write_sample(struct run *run, const struct oto_row *row, 
     return ferror(run->out.file) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s'", run->options->out);
 }
 
-/* Warns about columns that the parameters replace by numbers of their own. */
+/* Warns about columns of the input that are unused because a parameter gives the value instead. */
 static void warn_ignored(const struct run *run, const double *values)
 {
     static const struct {
         const char *param, *columns, *word;
-        size_t first; /* of the columns, in sense_columns */
+        size_t first; /* index of the first of the columns in sense_columns */
     } rows[] = {{"temperature_degc", "temperature_degc", "world", SENSE_COLUMNS - 1},
                 {"magnetic_field_enu_ut", "mag_field_{x,y,z}_ut", "world", SENSE_COLUMNS - 4}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

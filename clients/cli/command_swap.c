@@ -164,7 +164,7 @@ static uint64_t tick_of(const struct oto_client *client)
     return clock.tick;
 }
 
-/* A request that got no answer in time: in a paused world the swap waits for a tick. */
+/* Reports a failed request. In a paused world a request times out because the swap waits for a tick. */
 static int report_failure(const struct request *request, const struct oto_client *client, const struct oto_error *error)
 {
     if (error->status != OTO_TIMEOUT || !is_paused(client)) {

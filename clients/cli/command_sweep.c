@@ -44,7 +44,7 @@ static enum oto_status read_rows(const struct sweep_options *options, const stru
     return status;
 }
 
-/* After the runs: every row is there, and the outputs are written by the process that has all of them. */
+/* Checks after the runs that every row exists. The outputs are written by a process that has the rows of all shards. */
 static enum oto_status finish(const struct sweep_spec *spec, const struct sweep_options *options, const struct sweep_rows *rows,
                               struct oto_error *error)
 {
@@ -93,7 +93,7 @@ static enum oto_status make_runs(const struct sweep_spec *spec, const struct swe
     if (status == OTO_OK) {
         status = sweep_run_workers(spec, options, rows, &tally, error);
     }
-    all.retry_failed = false; /* what failed twice has failed */
+    all.retry_failed = false; /* a run that failed again counts as failed */
     report(options, kept, &tally);
     return status == OTO_OK ? read_rows(&all, &shard, probe->hash, rows, error) : status;
 }

@@ -32,7 +32,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The next run may have other topics. */
+/* Waits for the next run and makes a new view, because the next run may have other topics. */
 static enum oto_status follow(struct view *view, struct oto_client *client, const struct options *options,
                               struct oto_error *error)
 {

@@ -15,7 +15,7 @@
 
 enum { MOST_NODES = 65536, MOST_SHOWN = 8 };
 
-/* A log, and the hashes of the tick that was read last. */
+/* One of the two logs, and the hashes of the tick that was read last. */
 struct side {
     const char *path;
     struct oto_run_log_reader *reader;
@@ -23,7 +23,7 @@ struct side {
     char **names; /* of the nodes */
     uint32_t count;
     uint64_t tick, chain, every;
-    uint64_t *nodes; /* hashes; none in the entry `end` */
+    uint64_t *nodes; /* state hashes of the nodes; the entry `end` of a log has none */
     bool has_nodes, over, lost;
 };
 
@@ -214,7 +214,7 @@ static void print_text(const struct side *a, const struct side *b, const struct 
     }
 }
 
-/* Too large for the stack. */
+/* Both logs and the verdict; on the heap, because they are too large for the stack. */
 struct verification {
     struct side a, b;
     struct verdict verdict;

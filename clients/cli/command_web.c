@@ -35,7 +35,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The control token is in a file that only the server's user can read. */
+/* Reads the control token from its file, which only the server's user can read. */
 static enum oto_status read_control_token(const char *path, char *token, size_t bytes, struct oto_error *error)
 {
     char *text = NULL;

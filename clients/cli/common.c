@@ -309,8 +309,8 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
 }
 
 /*
- * argp takes "-0.5" for an option. No option is a digit, so every number gets a space in front, which all readers of
- * numbers skip; positional arguments lose it again in cli_argument(). The copies live as long as the program.
+ * argp takes "-0.5" for an option. No option is a digit, so a space is put before every negative number. All readers of
+ * numbers skip the space; cli_argument() removes it from positional arguments. The copies live as long as the program.
  */
 static char *protect_number(char *argument)
 {

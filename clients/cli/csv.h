@@ -11,10 +11,10 @@
 
 void csv_header(FILE *to, const struct oto_record_type *type);
 void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_sample_head *head, const void *payload);
-/* The row of a sample that does not exist: its time alone, all else empty. */
+/* Writes the row of a missing sample: it has a time, and all other cells are empty. */
 void csv_empty(FILE *to, const struct oto_record_type *type, int64_t t_ns);
 
-/* A cell as RFC 4180 has it: quoted if it has a comma, quote or newline. */
+/* Writes a cell in the format of RFC 4180: in quotes if the text has a comma, quote or newline. */
 void csv_cell(FILE *to, const char *text);
 
 #endif

@@ -59,7 +59,7 @@ static enum oto_status draw_pair(struct drawing *drawing, const struct oto_value
     return status;
 }
 
-/* [a, b]: a number; [[a, b], [c, d], …]: as many. */
+/* Draws a number for [a, b], or a list of one number for each pair of [[a, b], [c, d], …]. */
 static enum oto_status draw_numbers(struct drawing *drawing, const struct oto_value *range, enum law law, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;

@@ -12,10 +12,10 @@ enum { CLI_DRAWN_BYTES = 1024 };
 
 /*
  * Draws from {uniform: [low, high]}, {log_uniform: [low, high]}, {normal: [mean, sigma]} or {choose: [word, …]}; a list of such
- * pairs gives a list. The value is a function of the seed and of the law's key, the path that it is for. Writes it as YAML.
+ * pairs gives a list. The value depends only on the seed and on the law's key, the path that the value is for. Writes it as YAML.
  */
 enum oto_status cli_draw_value(const struct oto_value *law, uint64_t seed, char *text, size_t bytes, struct oto_error *error);
-/* A value as YAML in one line. */
+/* Writes a value as YAML in one line. */
 void cli_value_yaml(FILE *to, const struct oto_value *value);
 
 #endif

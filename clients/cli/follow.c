@@ -40,7 +40,7 @@ static bool process_lives(uint32_t pid)
     return kill((pid_t)pid, 0) == 0 || errno == EPERM;
 }
 
-/* In slices, so that a signal ends it. `server`: where not 0, the end of that process ends the wait. */
+/* Waits for the next run, in slices, so that a signal ends the wait. The end of process `server` (0: none) ends it too. */
 static enum oto_status wait_for_next(struct oto_client *client, int64_t wait_ns, uint32_t server, struct oto_error *error)
 {
     const int64_t deadline_ns = cli_now_ns() + wait_ns;
@@ -60,8 +60,8 @@ static enum oto_status wait_for_next(struct oto_client *client, int64_t wait_ns,
 }
 
 /*
- * After an orderly end the same process starts another run if it restores a checkpoint; otherwise the process ends, which
- * ends the wait. After a FAULT the server stays, without another run.
+ * After an orderly end the server process starts another run if it restores a checkpoint. Otherwise the process ends, and
+ * its end ends the wait. After a FAULT the server process stays, but starts no other run.
  */
 enum oto_status cli_follow(struct oto_client *client, const struct cli_follow *follow, struct oto_error *error)
 {

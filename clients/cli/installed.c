@@ -59,7 +59,7 @@ void cli_world_files_free(struct cli_world_files *files)
     files->count = 0;
 }
 
-/* 1 to `most`; 0 if the line is something else. */
+/* Reads a line with a number from 1 to `most`; 0 if the line is something else. */
 static uint32_t read_choice(uint32_t most)
 {
     char line[32], *end = NULL;

@@ -20,8 +20,8 @@ enum oto_status cli_installed_folder(const char *name, char *path, size_t bytes,
 enum oto_status cli_world_files_list(struct cli_world_files *files, struct oto_error *error);
 void cli_world_files_free(struct cli_world_files *files);
 /*
- * Lists the installed worlds with numbers on standard error and reads a number from standard input; the path of that
- * world, to be freed, or NULL with an error.
+ * Lists the installed worlds with numbers on standard error and reads a number from standard input. Returns the path of the
+ * world with that number, which the caller frees, or NULL with an error.
  */
 char *cli_world_files_ask(struct oto_error *error);
 

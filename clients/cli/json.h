@@ -8,7 +8,7 @@
 
 void json_text(FILE *to, const char *text);
 void json_double(FILE *to, double number);
-/* A sample with the structure of the wire: header, fields nested at their dots, otolith {sensor_time_ns, flags}. */
+/* Writes a sample with the structure of a wire frame: header, fields nested at their dots, otolith {sensor_time_ns, flags}. */
 void json_sample(FILE *to, const struct oto_record_type *type, const char *frame_id, const struct oto_sample_head *head,
                  const void *payload);
 

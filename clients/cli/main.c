@@ -83,7 +83,7 @@ static int finish(int code)
 
 int main(int argc, char **argv)
 {
-    static char buffer[BUFSIZ]; /* without it, stdio drops characters where it cannot allocate its own */
+    static char buffer[BUFSIZ]; /* without this buffer stdio drops characters if it cannot allocate one */
     (void)setvbuf(stdout, buffer, isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, sizeof buffer);
     (void)signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write fails with EFBIG, which is reported */
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {

@@ -11,7 +11,7 @@ struct cli_output {
 };
 
 enum oto_status cli_output_open(struct cli_output *output, const char *path, struct oto_error *error);
-/* Keeps the file only after OTO_OK; returns `status`, or that of writing. A zeroed output is allowed. */
+/* Keeps the file only if `status` is OTO_OK. Returns `status`, or the error of writing. A zeroed output is allowed. */
 enum oto_status cli_output_close(struct cli_output *output, enum oto_status status, struct oto_error *error);
 /* Whether two paths, of which each may be "-", name the same output. */
 bool cli_output_is_same(const char *a, const char *b);

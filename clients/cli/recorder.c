@@ -44,7 +44,7 @@ static bool write_all(int fd, const char *text, size_t bytes)
     return true;
 }
 
-/* Writes the whole lines in memory. After an error a regular file loses the beginning of its last line. */
+/* Writes the whole lines in memory. After an error the incomplete last line of a regular file is cut off. */
 static void flush(struct recorder_row *row)
 {
     struct stat info;
@@ -100,7 +100,7 @@ static enum oto_status close_row(struct recorder_row *row, struct oto_error *err
 
 /* ---- samples ---- */
 
-/* The world waits for the recorder where it is not paced. */
+/* Becomes a lossless reader, for which a world that is not paced waits. */
 enum oto_status recorder_resume(const struct recorder *recorder, struct oto_error *error)
 {
     const struct oto_channel *channels[RECORDER_MAX];
@@ -110,7 +110,7 @@ enum oto_status recorder_resume(const struct recorder *recorder, struct oto_erro
     return recorder->count == 0 ? OTO_OK : oto_lossless_begin(recorder->client, channels, recorder->count, error);
 }
 
-/* A file is truncated only after all topics are found. */
+/* Finds all topics before it opens the files, because opening truncates a file. */
 enum oto_status recorder_start(struct recorder *recorder, struct oto_client *client, struct oto_error *error)
 {
     recorder->client = client;

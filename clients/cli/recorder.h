@@ -13,19 +13,19 @@
 enum { RECORDER_MAX = 32 };
 
 struct recorder_row {
-    const char *topic; /* as in the argument */
+    const char *topic; /* as the user typed it */
     const char *path;
-    struct oto_output_file output; /* closed for standard output */
+    struct oto_output_file output; /* not used for standard output */
     int fd;
-    FILE *lines; /* into text: whole lines that are not written yet */
+    FILE *lines; /* writes to `text`: whole lines that are not in the file yet */
     char *text;
     size_t text_bytes;
-    uint64_t whole_bytes; /* of the file, up to the end of a line */
+    uint64_t whole_bytes; /* bytes of the file up to the end of the last whole line */
     int write_error;      /* errno of the first write that failed; nothing is written after it */
     struct oto_reader reader;
     const struct oto_channel *channel;
     uint64_t samples, stale;
-    uint64_t lost, gaps; /* samples that were overwritten before they were read, and how often in succession */
+    uint64_t lost, gaps; /* samples that were overwritten before they were read, and the number of their gaps */
     uint64_t last_seq;
     int64_t last_t_ns;
 };
@@ -43,7 +43,7 @@ struct recorder {
 enum oto_status recorder_add(struct recorder *recorder, char *argument, struct oto_error *error);
 /* Finds the topics, opens the files, becomes a lossless reader. To be called while the world is paused at its start. */
 enum oto_status recorder_start(struct recorder *recorder, struct oto_client *client, struct oto_error *error);
-/* The client has attached to the next run, which is paused at its start. The previous run has been drained. */
+/* To be called after the client has attached to the next run, which is paused at its start. The previous run is drained. */
 enum oto_status recorder_resume(const struct recorder *recorder, struct oto_error *error);
 /* Writes the new samples and returns their number. */
 uint64_t recorder_drain(struct recorder *recorder);

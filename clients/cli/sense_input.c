@@ -40,7 +40,7 @@ void sense_history_finish(struct sense_history *history)
     *history = (struct sense_history){0};
 }
 
-/* Drops what is older than a second, moves the rest to the front, grows: the array stays a few seconds long. */
+/* Drops rows older than a second and moves the others to the front. The array grows only to a few seconds of rows. */
 static enum oto_status make_room(struct sense_history *history, int64_t now_ns, struct oto_error *error)
 {
     while (history->first + 1 < history->count && now_ns - history->rows[history->first + 1].t_ns > 1000000000) {

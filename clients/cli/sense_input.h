@@ -1,6 +1,6 @@
 /*
- * What `otolith sense` feeds a sensor: rows of a CSV of true sensor-frame inputs, the last second of which may be asked
- * for again.
+ * The inputs of the sensor of `otolith sense`: rows of a CSV with the true quantities in sensor axes. The sensor may read the
+ * inputs of the last second again.
  */
 #ifndef CLI_SENSE_INPUT_H
 #define CLI_SENSE_INPUT_H
@@ -10,7 +10,7 @@
 
 enum { SENSE_COLUMNS = 11, SENSE_VALUES = SENSE_COLUMNS - 1 };
 
-/* t_s first; then what may be absent, and what it is then: at rest and level, in the MAVS document's default field. */
+/* The first column is t_s. The others may be absent; their defaults are a level rest in the MAVS document's default field. */
 extern const char *const sense_columns[SENSE_COLUMNS];
 extern const double sense_defaults[SENSE_VALUES];
 #define SENSE_PRESSURE_PA 101325.0
@@ -20,13 +20,13 @@ struct sense_row {
     double values[SENSE_VALUES];
 };
 
-/* The rows of the last second, and one before. */
+/* The rows of the last second, and one row before them. */
 struct sense_history {
     struct sense_row *rows;
     size_t first, count, capacity; /* rows[first … count) */
 };
 
-/* "FILE:LINE: error: row N: <sentence>"; returns status. */
+/* Fills `error` with "FILE:LINE: error: row N: <sentence>" and returns status. */
 enum oto_status sense_fail(const struct oto_row *row, struct oto_error *error, enum oto_status status,
                            const char *sentence);
 /* Takes a row, which must be later than the previous row. */
@@ -35,7 +35,7 @@ const struct sense_row *sense_history_newest(const struct sense_history *history
 void sense_history_finish(struct sense_history *history);
 
 struct oto_sensor_input sense_input(const double *values);
-/* For oto_step.input_at; the context is a history. Linear between rows, held before the first and after the newest. */
+/* The function for oto_step.input_at; `context` is a sense_history. Linear between rows, constant outside of them. */
 enum oto_step_status sense_input_at(void *context, struct oto_instant at, struct oto_sensor_input *input);
 
 /* One over the median step of the file's t_s. */

@@ -63,7 +63,7 @@ static void rest(int64_t ns)
     (void)nanosleep(&pause, NULL);
 }
 
-/* The supervising process itself, or its child. */
+/* True if the process `writer` is the process that was started, or its child: a server under a server supervisor. */
 static bool is_of(const struct server_process *server, uint32_t writer)
 {
     char path[64], line[256];
@@ -88,7 +88,7 @@ struct oto_client *server_attach(struct server_process *server, const char *worl
         struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith run"};
         struct oto_client *client = NULL;
         if (oto_client_open(&options, &client, error) == OTO_OK) {
-            /* Another world of this name may answer, before this server is refused. */
+            /* A running world of the same name may answer, before the new server ends because of the conflict. */
             if (oto_client_server_alive(client) && is_of(server, oto_client_header(client)->writer_pid)) {
                 return client;
             }

@@ -13,13 +13,13 @@ struct server_process {
 
 /* Starts otolithd with the arguments (NULL-terminated, [0] is replaced by the program). */
 enum oto_status server_start(struct server_process *server, char **arguments, struct oto_error *error);
-/* Whether it has ended; then exit_code is set. Does not block. */
+/* Whether the process has ended; if so, exit_code is set. Does not block. */
 bool server_ended(struct server_process *server);
 /* Waits for the world of this process and attaches to it. NULL: the process ended, or no world appeared in time. */
 struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error);
-/* After the end of a run: attaches to the next run of this process. OTO_CLOSED: it ended, or a signal came. */
+/* Attaches to the next run of this process after the end of a run. OTO_CLOSED: the process ended, or a signal came. */
 enum oto_status server_reattach(struct server_process *server, struct oto_client *client, struct oto_error *error);
-/* Waits for its end, then sends SIGTERM, then SIGKILL. */
+/* Waits for the end of the process; if it does not end, sends SIGTERM, then SIGKILL. */
 void server_stop(struct server_process *server);
 
 #endif

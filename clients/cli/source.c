@@ -152,7 +152,7 @@ static enum oto_status follow_shm(struct cli_source *source, struct oto_error *e
     return status;
 }
 
-/* The next record of one of the topics, which take turns; NULL: none is there. */
+/* Reads the next record of one of the topics, in rotation; NULL: no topic has a new record. */
 static struct cli_source_row *next_row(struct cli_source *source, struct oto_wire_sample *sample)
 {
     for (uint32_t i = 0; i < source->row_count; i++) {
@@ -204,7 +204,7 @@ static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, s
     return OTO_OK;
 }
 
-/* Without a connection: a world on this machine is followed to its next run, a remote publisher is waited for. */
+/* Called without a connection: waits for the next run of a world on this machine, or for a remote publisher. */
 static enum oto_status follow_nng(struct cli_source *source, struct oto_error *error)
 {
     if (source->client != NULL) {

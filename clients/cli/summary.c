@@ -15,7 +15,7 @@ static void histogram_json(FILE *to, const char *name, const struct oto_histogra
                   __atomic_load_n(&histogram->max_ns, __ATOMIC_RELAXED));
 }
 
-/* `row`: of the recorder, or NULL where the topic is not recorded. */
+/* Writes the facts of one topic. `row`: the row of the recorder, or NULL if the topic is not recorded. */
 static void topic_json(FILE *to, const struct oto_channel *channel, const struct recorder_row *row, double sim_s,
                        unsigned char *payload)
 {

@@ -4,7 +4,7 @@
 
 #include "recorder.h"
 
-/* `lost` and `stale` of a topic are those of its recording; a topic that is not recorded has `lost` 0 and no `stale`. */
+/* Writes the file. `recorder` counts `lost` and `stale` of a topic; for other topics `lost` is 0 and `stale` is absent. */
 enum oto_status summary_write(const char *path, struct oto_client *client, const struct recorder *recorder,
                               int64_t wall_ns, struct oto_error *error);
 

@@ -10,11 +10,11 @@ struct svg_page {
     int left, right, top, bottom; /* margins */
 };
 
-/* The start of the page up to its title; `height` may be greater than that of the page, for a long legend. */
+/* Writes the start of the page up to its title. `height` may be greater than that of `page`, for a long legend. */
 void svg_begin(FILE *to, const struct svg_page *page, double height, const char *title);
-/* The names of the axes, then the end of the page. */
+/* Writes the names of the axes and the end of the page. */
 void svg_end(FILE *to, const struct svg_page *page, const char *x_name, const char *y_name);
-/* Text with XML's special characters escaped. */
+/* Writes text and escapes XML's special characters. */
 void svg_text(FILE *to, const char *text);
 void svg_line(FILE *to, double x1, double y1, double x2, double y2, const char *stroke);
 void svg_frame(FILE *to, const struct svg_page *page);

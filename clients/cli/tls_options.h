@@ -11,7 +11,7 @@ struct cli_tls {
 };
 extern const struct argp cli_tls_argp;
 
-/* --connect and the same options, for commands that control a world; the input is a struct cli_remote. */
+/* The option --connect and the TLS options, for commands that control a world; the input is a struct cli_remote. */
 struct cli_remote {
     const char *url; /* NULL: the world is on this machine */
     struct cli_tls tls;

@@ -10,11 +10,11 @@
 #include "otolith/records.h"
 #include "view_mount.h"
 
-enum { FIRST_PAGE = 64 }; /* rows that are read before the first drawing tells how many fit */
+enum { FIRST_PAGE = 64 }; /* number of rows that are read before the first drawing, when the size of the page is unknown */
 
 #define RATE_WINDOW_S 1.0 /* of simulated time */
 
-/* The field that is shown of a record; of other records it is the first number. */
+/* The field of a record that is shown first. Of records that are not in this table it is the first number. */
 static const struct {
     const char *record, *field;
 } shown_fields[] = {
@@ -139,7 +139,7 @@ void view_finish(struct view *view)
     memset(view, 0, sizeof *view);
 }
 
-/* The value of the field that is shown first, from an ideal sensor; NaN for other fields. */
+/* The value that an ideal sensor would have in the field that is shown first; NaN for other fields. */
 static double reference_of(const struct view_row *row)
 {
     struct oto_truth_record truth;
@@ -169,13 +169,13 @@ static void push_point(struct view_row *row, double sensor, double reference)
     row->reference[row->points++] = reference;
 }
 
-/* Every record in a paced world. In other modes only the newest one, because reading would slow the run down. */
+/* True if the view reads every record: in mode realtime. In other modes it reads only the newest, so as not to slow the run. */
 static bool reads_in_order(const struct view *view)
 {
     return __atomic_load_n(&oto_client_header(view->client)->mode, __ATOMIC_RELAXED) == OTO_MODE_REALTIME;
 }
 
-/* Only the rows of the page are read: a fleet has tens of thousands of topics. */
+/* Updates a row. Records are read for visible rows only, because a world may have tens of thousands of topics. */
 static void update_row(struct view *view, struct view_row *row, double elapsed_s, bool visible)
 {
     struct oto_sample_head head;

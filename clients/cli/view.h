@@ -15,7 +15,7 @@ enum { VIEW_POINTS = 32 };
 struct view_row {
     const struct oto_channel *channel;
     const struct oto_channel *truth; /* of the same vehicle, or NULL */
-    const struct oto_field *field;   /* the one shown; NULL for events */
+    const struct oto_field *field;   /* the field that is shown; NULL for events */
     struct oto_reader reader;
     uint64_t samples; /* newest seq */
     uint64_t samples_before;
@@ -24,7 +24,7 @@ struct view_row {
     double sensor[VIEW_POINTS], reference[VIEW_POINTS];
     uint32_t points;
     char event[160]; /* text of the newest event */
-    bool is_mount;   /* a mount calibration: it has lines of its own */
+    bool is_mount;   /* the node is a mount calibration, which has additional lines */
     char mount_state[48], mount_found[160], mount_truth[160];
 };
 
@@ -39,29 +39,29 @@ struct view {
     unsigned char *payload;
     uint32_t first, selected; /* topmost row and selected row, of those that are shown */
     uint32_t shown_last;      /* last row of the page */
-    int drawn_lines;          /* of the previous drawing, which the next one overwrites */
+    int drawn_lines;          /* lines of the previous drawing, which the next drawing overwrites */
     bool has_keys;            /* the terminal was switched to single keys */
 };
 
-/* `pattern` of topics (base/pattern.h); NULL: all. */
+/* `pattern`: the topics that are shown (base/pattern.h); NULL: all. */
 enum oto_status view_init(struct view *view, struct oto_client *client, const char *pattern, struct oto_error *error);
 void view_finish(struct view *view);
 /* Reads new samples; to be called up to ten times a second. */
 void view_update(struct view *view);
-/* The row shows the next (step > 0) or the previous number of its record. */
+/* Makes the row show the next (step > 0) or the previous number of its record. */
 void view_row_next_field(struct view_row *row, int step);
 
-/* Draws over the previous drawing: a page that fits the terminal. Without a terminal: all rows, 100 columns wide. */
+/* Draws a page that fits the terminal, over the previous drawing. Without a terminal: all rows, 100 columns wide. */
 void view_draw(struct view *view, FILE *to);
-/* From now on the terminal sends single keys. Nothing happens without a terminal, or in the background. */
+/* Switches the terminal to single keys. Does nothing without a terminal or in the background. */
 void view_keys_open(struct view *view);
-/* Restores the terminal. */
+/* Switches the terminal back to lines. */
 void view_keys_close(struct view *view);
 /* Waits up to `timeout_ms` for keys and applies them; true when `view` must be drawn anew or `quit` was set. */
 bool view_keys_take(struct view *view, int timeout_ms, bool *quit);
-/* One JSON object: the head lines and each topic. */
+/* Writes one JSON object with the head lines and each topic. */
 void view_json(struct view *view, FILE *to);
-/* One line for logs: time, factor, lateness, and the rates of the first topics. */
+/* Writes one line for logs: time, real-time factor, lateness, and the rates of the first topics. */
 void view_line(struct view *view, FILE *to);
 
 #endif

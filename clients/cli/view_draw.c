@@ -15,7 +15,7 @@ enum { WIDTH_WITHOUT_TERMINAL = 100, HEAD_LINES = 3, FIELD_COLUMNS = 24, SPARK_L
 
 struct page {
     FILE *to;
-    int columns, body_lines; /* body_lines: room for rows */
+    int columns, body_lines; /* body_lines: lines for the rows of topics */
     int topic_columns, field_columns, spark_columns;
     int lines; /* drawn so far */
     bool terminal;
@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static void line(struct page *page, const 
     page->lines++;
 }
 
-/* The newest `columns` values. */
+/* Writes the newest `columns` values as a sparkline. */
 static void spark(char *text, size_t bytes, const double *values, uint32_t count, int columns, double low, double high)
 {
     static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -102,7 +102,7 @@ static void draw_row(struct page *page, const struct view_row *row, bool selecte
 
 /* ---- pages ---- */
 
-/* The first row so that the selected one is on the page. */
+/* Moves the first row so that the selected row is on the page. */
 static void scroll(struct view *view, int body_lines)
 {
     if (view->selected < view->first) {
@@ -145,7 +145,7 @@ static struct page open_page(const struct view *view, FILE *to)
     if (page.terminal) {
         const bool sized = ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col > 20 && size.ws_row > 6;
         page.columns = sized ? size.ws_col : 80;
-        page.body_lines = (sized ? size.ws_row : 24) - HEAD_LINES - 2; /* one for the last line, one below the drawing */
+        page.body_lines = (sized ? size.ws_row : 24) - HEAD_LINES - 2; /* minus the last line and one line below the drawing */
     }
     set_columns(&page, view);
     return page;

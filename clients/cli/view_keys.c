@@ -6,7 +6,7 @@
 
 #include "view.h"
 
-static struct termios saved; /* of the one terminal that a process has */
+static struct termios saved; /* settings of the terminal; static, because a process has one terminal */
 
 void view_keys_open(struct view *view)
 {
@@ -42,7 +42,7 @@ static const struct {
     {"\033[F", KEY_END},      {"\033[4~", KEY_END},        {"G", KEY_END},   {"q", KEY_QUIT},
 };
 
-/* The key at the beginning of `text`, which has `length` bytes; `used`: how many of them belong to it. */
+/* The key at the beginning of `text`, which has `length` bytes; *used: the number of bytes of the key. */
 static enum key next_key(const char *text, size_t length, size_t *used)
 {
     for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++) {
@@ -56,7 +56,7 @@ static enum key next_key(const char *text, size_t length, size_t *used)
     return KEY_NONE;
 }
 
-/* view_draw() limits the selection to the rows that there are. */
+/* Applies a key to the selection, which view_draw() limits to the existing rows. */
 static void apply(struct view *view, enum key key)
 {
     const uint32_t page = view->shown_last - view->first + 1;

@@ -1,4 +1,4 @@
-/* The link of a world's page, from the facts of its server. */
+/* The link of a world's page, from the server's reply to `info`. */
 #ifndef CLI_WEB_LINK_H
 #define CLI_WEB_LINK_H
 
@@ -8,13 +8,13 @@
 #include "otolith/client.h"
 
 struct cli_web_link {
-    bool expected;    /* the server has started a page, which may not listen yet */
-    char link[256];   /* with the read token; "" before it listens */
+    bool expected;    /* the server has started otolith-web, which may not listen yet */
+    char link[256];   /* with the read token; "" until otolith-web listens */
     char tokens[192]; /* path of the file with both tokens */
 };
 
 enum oto_status cli_web_link_read(struct oto_client *client, struct cli_web_link *link, struct oto_error *error);
-/* The same; waits at most `timeout_ms` until the page listens. */
+/* Reads the link as cli_web_link_read, but waits at most `timeout_ms` until otolith-web listens. */
 enum oto_status cli_web_link_wait(struct oto_client *client, int timeout_ms, struct cli_web_link *link, struct oto_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the plugins of a world are, for the hash of results that depend on them. */
+/* Hashes the plugins of a world, so that results can be recognised as made with the same plugins. */
 #ifndef CLI_WORLD_PLUGINS_H
 #define CLI_WORLD_PLUGINS_H
 

@@ -14,7 +14,7 @@
 #error "numbers are copied as they are in memory"
 #endif
 
-/* The CRC-32 of more bytes after those of `crc`; 0 begins. Without bytes `data` may be NULL. */
+/* Continues the CRC-32 `crc` (at the start 0) with more bytes. If `bytes` is 0, `data` may be NULL. */
 static inline uint32_t oto_mcap_crc32(uint32_t crc, const void *data, size_t bytes)
 {
     return bytes > 0 ? (uint32_t)crc32_z(crc, data, bytes) : crc;
@@ -25,13 +25,13 @@ static inline uint32_t oto_mcap_crc32(uint32_t crc, const void *data, size_t byt
 struct oto_mcap_bytes {
     unsigned char *data;
     size_t bytes, capacity;
-    bool failed; /* there was no memory: nothing is added after that */
+    bool failed; /* memory was short: nothing is added any more */
 };
 
 bool oto_mcap_bytes_grow(struct oto_mcap_bytes *to, size_t more);
 void oto_mcap_bytes_free(struct oto_mcap_bytes *to);
 
-/* Room for `bytes` more, which the caller fills; NULL without memory. */
+/* Adds `bytes` bytes, which the caller fills; NULL: out of memory. */
 static inline unsigned char *oto_mcap_bytes_room(struct oto_mcap_bytes *to, size_t bytes)
 {
     if (bytes > to->capacity - to->bytes && !oto_mcap_bytes_grow(to, bytes)) {
@@ -78,7 +78,7 @@ void oto_mcap_end_record(struct oto_mcap_bytes *to, size_t begin);
 
 /* ---- reading ---- */
 
-/* After the first number or text that is not whole, `failed` is set and every further one is zero or empty. */
+/* A read beyond the end sets `failed`; from then on every number is zero and every text is empty. */
 struct oto_mcap_cursor {
     const unsigned char *at;
     size_t left;
@@ -127,9 +127,9 @@ static inline uint64_t oto_mcap_take_u64(struct oto_mcap_cursor *cursor)
     return number;
 }
 
-/* A text as a copy that ends in NUL; NULL: not whole, longer than 1 MiB, with a NUL inside, or no memory. */
+/* Copies a text and adds a NUL. NULL: the text is incomplete, longer than 1 MiB or has a NUL inside, or memory is short. */
 char *oto_mcap_take_text(struct oto_mcap_cursor *cursor);
-/* A part of the cursor with its own length, as maps and records have. */
+/* Takes `bytes` bytes as a cursor of their own: the contents of a map or record. */
 struct oto_mcap_cursor oto_mcap_take_part(struct oto_mcap_cursor *cursor, uint64_t bytes);
 
 #endif

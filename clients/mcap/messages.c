@@ -61,7 +61,7 @@ static void note_damage(struct oto_mcap_reader *reader, uint32_t chunk)
     reader->damaged[chunk] = 1;
 }
 
-/* Loads the next chunk; one that is damaged, or before the time sought, is passed over. */
+/* Loads the next chunk. A chunk that is damaged, or ends before the time of oto_mcap_reader_seek, is skipped. */
 static enum oto_status activate(struct oto_mcap_reader *reader, struct oto_error *error)
 {
     const uint32_t index = reader->next_chunk++;
@@ -84,7 +84,7 @@ static enum oto_status activate(struct oto_mcap_reader *reader, struct oto_error
                : oto_mcap_reader_no_memory(reader, error);
 }
 
-/* The active chunk whose next message is the earliest; NULL: there is none. Chunks that are used up are dropped. */
+/* The active chunk whose next message is the earliest; NULL: there is none. Chunks without further messages are freed. */
 static struct oto_mcap_active *earliest(struct oto_mcap_reader *reader)
 {
     struct oto_mcap_active *best = NULL;
@@ -102,7 +102,7 @@ static struct oto_mcap_active *earliest(struct oto_mcap_reader *reader)
     return best;
 }
 
-/* True if the next chunk may have a message before the next one of `best`. */
+/* True if the next chunk may have a message that is earlier than the next message of `best`. */
 static bool is_due(const struct oto_mcap_reader *reader, const struct oto_mcap_active *best)
 {
     return reader->chunks[reader->next_chunk].start_ns <= best->entries[best->next].log_time_ns;

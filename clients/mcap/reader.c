@@ -112,7 +112,7 @@ static bool take_summary_record(struct oto_mcap_reader *reader, uint8_t opcode, 
     }
 }
 
-/* A summary without indexes is of no use here. */
+/* False for a summary without all indexes: the reader cannot use it. */
 static bool has_all_indexes(const struct oto_mcap_reader *reader)
 {
     return reader->chunk_count == reader->announced_chunks && reader->attachment_count == reader->announced_attachments &&

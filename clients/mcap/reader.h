@@ -28,7 +28,7 @@ struct oto_mcap_read_schema {
 struct oto_mcap_read_channel {
     uint16_t id, schema;
     char *topic, *message_encoding;
-    uint64_t messages; /* of the statistics; 0 where the file has none */
+    uint64_t messages; /* number in the statistics; 0 if the file has no statistics */
 };
 
 struct oto_mcap_facts {
@@ -42,21 +42,21 @@ struct oto_mcap_facts {
 };
 
 enum oto_status oto_mcap_reader_open(const char *path, struct oto_mcap_reader **reader, struct oto_error *error);
-/* The same for an open file, which the reader owns from then on; `path` is for messages. */
+/* oto_mcap_reader_open for an open file, which the reader closes later; `path` is the name in messages. */
 enum oto_status oto_mcap_reader_open_fd(int fd, const char *path, struct oto_mcap_reader **reader, struct oto_error *error);
 void oto_mcap_reader_close(struct oto_mcap_reader *reader); /* NULL is allowed */
 const struct oto_mcap_facts *oto_mcap_reader_facts(const struct oto_mcap_reader *reader);
 
 uint32_t oto_mcap_reader_channel_count(const struct oto_mcap_reader *reader);
 const struct oto_mcap_read_channel *oto_mcap_reader_channel_at(const struct oto_mcap_reader *reader, uint32_t index);
-/* By number; NULL: the file has none. */
+/* A channel or schema by its id; NULL: the file does not have it. */
 const struct oto_mcap_read_channel *oto_mcap_reader_channel(const struct oto_mcap_reader *reader, uint16_t id);
 const struct oto_mcap_read_schema *oto_mcap_reader_schema(const struct oto_mcap_reader *reader, uint16_t id);
 
 /* Attachments in the order of the file. */
 uint32_t oto_mcap_reader_attachment_count(const struct oto_mcap_reader *reader);
 const char *oto_mcap_reader_attachment_name(const struct oto_mcap_reader *reader, uint32_t index);
-/* The bytes, followed by a NUL, to be freed. OTO_CORRUPT: damaged. */
+/* Reads an attachment and adds a NUL; the caller frees *data. OTO_CORRUPT: the attachment is damaged. */
 enum oto_status oto_mcap_reader_attachment(struct oto_mcap_reader *reader, uint32_t index, unsigned char **data,
                                            size_t *bytes, struct oto_error *error);
 
@@ -71,7 +71,7 @@ struct oto_mcap_read_message {
 /* The next message; OTO_CLOSED after the last one. */
 enum oto_status oto_mcap_reader_next(struct oto_mcap_reader *reader, struct oto_mcap_read_message *message,
                                      struct oto_error *error);
-/* Messages in the order in which they were written, instead of that of their log time. To be called before the first one. */
+/* Makes oto_mcap_reader_next return messages in the order of the file, not of log time. To be called before the first message. */
 void oto_mcap_reader_as_written(struct oto_mcap_reader *reader);
 /* Continues with the first message at or after a log time. */
 void oto_mcap_reader_seek(struct oto_mcap_reader *reader, uint64_t log_time_ns);

@@ -49,7 +49,7 @@ struct oto_mcap_reader {
     uint32_t attachment_count;
     uint64_t announced_messages; /* by the statistics */
     uint32_t announced_attachments, announced_chunks;
-    uint8_t *damaged; /* of each chunk: it has been counted */
+    uint8_t *damaged; /* one for each chunk; 1: its damage has been counted */
     /* messages */
     struct oto_mcap_active active[OTO_MCAP_MOST_ACTIVE];
     uint32_t active_count, next_chunk;
@@ -57,30 +57,30 @@ struct oto_mcap_reader {
     bool as_written;
 };
 
-/* The bytes at an offset; NULL: not there, or no memory. To be freed. */
+/* Reads bytes at an offset; the caller frees them. NULL: beyond the end of the file, or out of memory. */
 unsigned char *oto_mcap_load(const struct oto_mcap_reader *reader, uint64_t offset, uint64_t bytes);
-/* The records of a chunk, decompressed and checked; NULL: damaged, or no memory. To be freed. */
+/* Reads, decompresses and checks the records of a chunk; the caller frees them. NULL: damaged, or out of memory. */
 unsigned char *oto_mcap_load_chunk(const struct oto_mcap_reader *reader, const struct oto_mcap_read_chunk *chunk);
 enum oto_status oto_mcap_reader_no_memory(const struct oto_mcap_reader *reader, struct oto_error *error);
 
 /* ---- reader_record.c: contents of single records ---- */
 
-/* Adds a schema or channel unless its number is known. False: damaged, or no memory. */
+/* Adds a schema or channel unless its id is known. False: the record is damaged, or out of memory. */
 bool oto_mcap_take_schema(struct oto_mcap_reader *reader, struct oto_mcap_cursor contents);
 bool oto_mcap_take_channel(struct oto_mcap_reader *reader, struct oto_mcap_cursor contents);
 bool oto_mcap_take_statistics(struct oto_mcap_reader *reader, struct oto_mcap_cursor contents);
 bool oto_mcap_take_chunk_index(struct oto_mcap_reader *reader, struct oto_mcap_cursor contents);
 bool oto_mcap_take_attachment_index(struct oto_mcap_reader *reader, struct oto_mcap_cursor contents);
-/* The part of a chunk record before its records; `offset` is that of the contents. */
+/* Reads the part of a chunk record before its records; `offset` is that of the contents. */
 bool oto_mcap_take_chunk_head(struct oto_mcap_cursor *contents, uint64_t offset, struct oto_mcap_read_chunk *chunk);
 bool oto_mcap_add_chunk(struct oto_mcap_reader *reader, const struct oto_mcap_read_chunk *chunk);
 bool oto_mcap_add_attachment(struct oto_mcap_reader *reader, uint64_t offset, uint64_t length, char *name);
-/* The next record of a byte string: its opcode, its contents. False: none is left, or it is not whole. */
+/* Takes the opcode and contents of the next record. False: no record is left, or it is incomplete. */
 bool oto_mcap_next_record(struct oto_mcap_cursor *records, uint8_t *opcode, struct oto_mcap_cursor *contents);
 
 /* ---- reader_scan.c ---- */
 
-/* Finds everything without a summary. */
+/* Finds all schemas, channels, chunks and attachments without a summary. */
 enum oto_status oto_mcap_scan(struct oto_mcap_reader *reader, struct oto_error *error);
 
 #endif

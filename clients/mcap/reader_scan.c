@@ -4,7 +4,7 @@
 
 #include "mcap/reader_private.h"
 
-/* Contents that are read as a whole; a chunk is read by oto_mcap_load_chunk. */
+/* Limits of contents that are read at once. Chunks are read by oto_mcap_load_chunk instead. */
 #define MOST_RECORD_BYTES (UINT64_C(64) << 20)
 #define MOST_HEAD_BYTES 128u
 
@@ -14,7 +14,7 @@ struct found {
     uint64_t offset, length; /* of the contents */
 };
 
-/* False: no complete record begins here. */
+/* Finds the record at an offset. False: no complete record begins there. */
 static bool find(const struct oto_mcap_reader *reader, uint64_t offset, struct found *found)
 {
     unsigned char *data = oto_mcap_load(reader, offset, OTO_MCAP_RECORD_HEAD_BYTES);
@@ -35,7 +35,7 @@ static void note_times(struct oto_mcap_reader *reader, const struct oto_mcap_rea
     facts->end_ns = chunk->end_ns > facts->end_ns ? chunk->end_ns : facts->end_ns;
 }
 
-/* Schemas and channels in a chunk. */
+/* Takes the schemas and channels of a chunk. */
 static bool take_definitions(struct oto_mcap_reader *reader, const struct oto_mcap_read_chunk *chunk)
 {
     unsigned char *data = oto_mcap_load_chunk(reader, chunk);
@@ -67,7 +67,7 @@ static bool take_chunk(struct oto_mcap_reader *reader, const struct found *found
     return true;
 }
 
-/* A message outside chunks joins the plain chunk that ends where it begins, or begins one. */
+/* Adds a message outside chunks to the plain chunk that ends where the message begins, or to a new plain chunk. */
 static bool take_message(struct oto_mcap_reader *reader, const struct found *found)
 {
     const uint64_t begin = found->offset - OTO_MCAP_RECORD_HEAD_BYTES, bytes = OTO_MCAP_RECORD_HEAD_BYTES + found->length;

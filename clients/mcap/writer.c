@@ -19,7 +19,7 @@ enum oto_status oto_mcap_writer_failed(const struct oto_mcap_writer *writer, str
                           writer->options.path, strerror(writer->write_error), writer->offset);
 }
 
-/* Writes everything; an errno otherwise. */
+/* Writes all parts; returns 0 or an errno. */
 static int write_all(int fd, struct iovec *parts, int count)
 {
     while (count > 0) {
@@ -39,7 +39,7 @@ static int write_all(int fd, struct iovec *parts, int count)
     return 0;
 }
 
-/* A record that is not whole is cut off. */
+/* Stores the error of a write and cuts off an incomplete record at the end of the file. */
 static void fail(struct oto_mcap_writer *writer, int reason)
 {
     struct stat info;
@@ -168,7 +168,7 @@ static void put_message_indexes(struct oto_mcap_writer *writer)
     }
 }
 
-/* `chunk_bytes`: of the chunk record. The message indexes follow it in the order of the channels. */
+/* `chunk_bytes`: size of the chunk record. The message indexes follow the chunk record in the order of the channels. */
 static void put_chunk_index(struct oto_mcap_writer *writer, const char *compression, uint64_t chunk_bytes,
                             uint64_t records_bytes)
 {

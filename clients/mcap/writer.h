@@ -2,7 +2,7 @@
  * Writes an MCAP file: schemas, channels, messages in chunks, attachments, metadata, indexes, statistics and CRCs.
  *
  * A recording must survive SIGKILL and a full disk. The file therefore grows under its own name, and every write to it is a
- * whole chunk with its message indexes, or a whole attachment or metadata record: what was written before is complete, and
+ * whole chunk with its message indexes, or a whole attachment or metadata record: earlier data is complete, and
  * readers recover it without the summary, which oto_mcap_writer_finish adds. After a write that failed a regular file is
  * truncated to its last complete record, nothing more is written, and every function returns the error. One thread at a time.
  */
@@ -42,7 +42,7 @@ struct oto_mcap_writer;
 
 enum oto_status oto_mcap_writer_open(const struct oto_mcap_options *options, struct oto_mcap_writer **writer,
                                      struct oto_error *error);
-/* Adds a schema or channel and gets its number. Texts are copied. Schema 0: the channel has none. */
+/* Adds a schema or channel and gets its id. Texts are copied. Schema 0: the channel has no schema. */
 enum oto_status oto_mcap_add_schema(struct oto_mcap_writer *writer, const char *name, const char *encoding, const void *data,
                                     size_t bytes, uint16_t *schema, struct oto_error *error);
 struct oto_mcap_channel_spec {
@@ -72,15 +72,15 @@ struct oto_mcap_attachment {
     const void *data;
     size_t bytes;
 };
-/* Ends the current chunk, so that attachments and messages keep their order. */
+/* Ends the current chunk, so that attachments and messages keep their order, and writes an attachment. */
 enum oto_status oto_mcap_attach(struct oto_mcap_writer *writer, const struct oto_mcap_attachment *attachment,
                                 struct oto_error *error);
 enum oto_status oto_mcap_add_metadata(struct oto_mcap_writer *writer, const char *name, const struct oto_mcap_pair *pairs,
                                       uint32_t count, struct oto_error *error);
 
-/* Writes the last chunk, the summary and the footer. The writer remains to be closed. */
+/* Writes the last chunk, the summary and the footer. The caller closes the writer afterwards. */
 enum oto_status oto_mcap_writer_finish(struct oto_mcap_writer *writer, struct oto_error *error);
-/* Messages written so far: of a channel, or of all with number 0. */
+/* Number of messages written so far to a channel; channel 0: to all channels. */
 uint64_t oto_mcap_writer_messages(const struct oto_mcap_writer *writer, uint16_t channel);
 /* Bytes of the file that are complete. */
 uint64_t oto_mcap_writer_bytes(const struct oto_mcap_writer *writer);

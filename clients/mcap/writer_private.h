@@ -15,7 +15,7 @@ struct oto_mcap_written_channel {
 struct oto_mcap_writer {
     struct oto_mcap_options options;
     uint64_t offset;       /* complete bytes of the file */
-    uint32_t data_crc;     /* of all of them */
+    uint32_t data_crc;     /* CRC of these bytes */
     int write_error;       /* errno of the write that failed */
     /* the current chunk */
     struct oto_mcap_bytes chunk;
@@ -29,7 +29,7 @@ struct oto_mcap_writer {
     uint64_t message_count, start_ns, end_ns;
 };
 
-/* Parts of one write to the file; the CRC of a part that is known is not computed again. */
+/* A part of one write to the file. has_crc: the CRC of the part is known and need not be computed again. */
 struct oto_mcap_part {
     const struct oto_mcap_bytes *bytes;
     bool has_crc;

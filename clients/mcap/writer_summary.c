@@ -26,7 +26,7 @@ struct group {
     const struct oto_mcap_bytes *records;
 };
 
-/* Puts the groups into `to`, and an offset record of each that has a record into `offsets`. */
+/* Puts the groups into `to`, and into `offsets` an offset record for each group that is not empty. */
 static void put_groups(const struct oto_mcap_writer *writer, const struct group *groups, size_t count, uint64_t start,
                        struct oto_mcap_bytes *to, struct oto_mcap_bytes *offsets)
 {

@@ -12,16 +12,16 @@
 
 enum {
     CONNECT_TIMEOUT_MS = 5000,
-    WRITE_DEADLINE_MS = 10000, /* a server that reads nothing for so long is left, and reconnected to */
+    WRITE_DEADLINE_MS = 10000, /* if the server reads nothing for this time, the link disconnects and reconnects */
     PING_MS = 5000,
     PINGS_OUT = 2,
     RECONNECT_WAIT_MS = 250,
     TAKE_MS = 100,
     CONFIRM_EVERY_MS = 100,
     CONFIRM_TIMEOUT_MS = 2000,
-    CLOSE_TIMEOUT_MS = 10000, /* for the threads of libnats */
-    LEAST_BUFFER_BYTES = 1,   /* of libnats while there is no connection: frames wait in our queue */
-    SCHEMA_REPEAT_MS = 1000, /* where the server has no JetStream */
+    CLOSE_TIMEOUT_MS = 10000, /* time for the threads of libnats to end */
+    LEAST_BUFFER_BYTES = 1,   /* buffer of libnats without a connection: frames wait in our queue instead */
+    SCHEMA_REPEAT_MS = 1000, /* period of the schema if the server has no JetStream */
     MOST_SERVERS = 16,
     SUBJECT_BYTES = 512
 };
@@ -45,16 +45,16 @@ struct nats_link {
     pthread_t thread;
     bool has_thread;
     bool is_ending, is_idle; /* atomic */
-    struct schema staged;    /* of the caller's thread, until it is complete */
-    struct schema schema;    /* of the sending thread */
-    int64_t schema_repeat_ns; /* of the sending thread */
-    struct nats_message *sent_first, **sent_last; /* of the sending thread: frames that the server did not confirm yet */
+    struct schema staged;    /* the next schema while it is built; used by the caller's thread only */
+    struct schema schema;    /* the published schema; used by the sending thread only */
+    int64_t schema_repeat_ns; /* used by the sending thread only */
+    struct nats_message *sent_first, **sent_last; /* frames without a confirmation; used by the sending thread only */
     size_t sent_bytes;
     int64_t confirmed_ns;
-    natsStatistics *statistics; /* of the sending thread */
-    uint64_t connection_number; /* of the connection to which the unconfirmed frames were sent; of the sending thread */
-    pthread_mutex_t lock;    /* of all below */
-    struct schema fresh;     /* for the sending thread to take */
+    natsStatistics *statistics; /* used by the sending thread only */
+    uint64_t connection_number; /* connection that got the unconfirmed frames; used by the sending thread only */
+    pthread_mutex_t lock;    /* protects the members below */
+    struct schema fresh;     /* a complete schema that the sending thread takes */
     bool has_fresh, schema_is_due;
     struct nats_link_counts counts;
 };
@@ -111,10 +111,10 @@ static natsStatus make_stream(const struct nats_link *link)
     if (status == NATS_OK) {
         status = js_AddStream(NULL, link->jetstream, &config, NULL, &code);
     }
-    return code == JSStreamNameExistErr ? NATS_OK : status; /* with other limits, which somebody chose */
+    return code == JSStreamNameExistErr ? NATS_OK : status; /* the stream exists with other limits, which a user chose */
 }
 
-/* Parts of an earlier schema, of which there may be more, are removed first. */
+/* Stores the schema in the stream. An earlier schema may have more parts, so its parts are removed first. */
 static bool store_schema(const struct nats_link *link)
 {
     jsOptions options;
@@ -234,7 +234,7 @@ static void forget_sent(struct nats_link *link)
     link->sent_bytes = 0;
 }
 
-/* Grows with each new connection, before that one can be used; the callbacks come later. */
+/* The number of connections so far. It grows before a new connection can be used, whereas the callbacks come later. */
 static uint64_t connection_number(const struct nats_link *link)
 {
     uint64_t in, in_bytes, out, out_bytes, number = 0;
@@ -243,7 +243,7 @@ static uint64_t connection_number(const struct nats_link *link)
     return number;
 }
 
-/* A PING that is answered on the same connection: the server has everything that was sent before it. */
+/* Sends a PING. If the reply comes on the same connection, the server has all frames that were sent before. */
 static void confirm(struct nats_link *link)
 {
     const bool is_answered = link->sent_first == NULL || natsConnection_FlushTimeout(link->connection, CONFIRM_TIMEOUT_MS) == NATS_OK;
@@ -253,7 +253,7 @@ static void confirm(struct nats_link *link)
     }
 }
 
-/* Waits for a connection. False: the end. */
+/* Sends a frame; waits for a connection if necessary. False: the link is ending. */
 static bool publish(struct nats_link *link, const struct nats_message *message)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -267,7 +267,7 @@ static bool publish(struct nats_link *link, const struct nats_message *message)
     return true;
 }
 
-/* On a new connection, what the server did not confirm on the previous one is sent again, before anything newer. */
+/* On a new connection sends the frames again that the server did not confirm on the previous one, before newer frames. */
 static void repair(struct nats_link *link)
 {
     const uint64_t number = connection_number(link);
@@ -284,7 +284,7 @@ static void repair(struct nats_link *link)
     (void)pthread_mutex_unlock(&link->lock);
 }
 
-/* The frame is kept until the server has confirmed it. */
+/* Sends a frame and keeps it until the server has confirmed it. */
 static void send_message(struct nats_link *link, struct nats_message *message)
 {
     if (!publish(link, message)) {

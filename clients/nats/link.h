@@ -1,6 +1,6 @@
 /*
  * The connection to a NATS server, the only file with libnats: a thread that takes frames from a queue and sends them, and keeps
- * the schema of the world in a JetStream stream. It waits where the server does not read; the caller never does.
+ * the schema of the world in a JetStream stream. The thread waits for a server that does not read; the caller never waits.
  */
 #ifndef NATS_LINK_H
 #define NATS_LINK_H
@@ -15,14 +15,14 @@
 
 struct nats_link_options {
     const char *servers;     /* "nats://host:port,…" */
-    const char *credentials; /* file with JWT and seed of a user; NULL */
+    const char *credentials; /* file with JWT and seed of a user; NULL: none */
     const char *token_file, *user, *password_file;
-    const char *ca, *certificate, *key; /* files of TLS; NULL */
+    const char *ca, *certificate, *key; /* files of TLS; NULL: none */
     bool tls;
 };
 
 struct nats_link_counts {
-    uint64_t sent;   /* frames, each counted once */
+    uint64_t sent;   /* number of frames; each is counted once */
     uint64_t resent; /* of these, frames that were sent again after a break, because the server had not confirmed them */
     uint64_t reconnects;
     bool is_connected, has_stream;
@@ -30,12 +30,12 @@ struct nats_link_counts {
 
 struct nats_link;
 
-/* Connects once; a failure is an error. Later breaks are repaired, for ever. The queue is borrowed. */
+/* Connects once; a failure is an error. Later it reconnects without limit. The queue is borrowed. */
 enum oto_status nats_link_open(const struct nats_link_options *options, struct nats_queue *queue, struct nats_link **link,
                                struct oto_error *error);
 /* Waits at most `drain_ms` for the queue to be sent. False: frames are left; the process should end now. */
 bool nats_link_drain(struct nats_link *link, int drain_ms);
-/* After a successful drain; NULL is allowed. False: a thread of libnats may still use the link and its queue; end the process. */
+/* To be called after a successful drain. NULL is allowed. False: libnats may still use link and queue; end the process. */
 bool nats_link_close(struct nats_link *link);
 
 /*

@@ -32,10 +32,10 @@ struct options {
     uint64_t queue_mib;
 };
 
-/* Where the frames of one topic go. */
+/* The subject of the frames of one topic. */
 struct route {
-    const char *topic; /* of the client's channel */
-    char subject[NATS_SUBJECT_BYTES]; /* "": not wanted */
+    const char *topic; /* belongs to the client's channel */
+    char subject[NATS_SUBJECT_BYTES]; /* "": the topic is not sent */
 };
 
 struct bridge {
@@ -99,7 +99,7 @@ static enum oto_status make_routes(struct bridge *bridge, struct oto_error *erro
     return OTO_OK;
 }
 
-/* Frames of a topic follow each other, and topics have an order: the route is the last one or near behind it. */
+/* Finds a route from the last one on: frames of one topic follow each other, and the topics have the order of the routes. */
 static const struct route *find_route(struct bridge *bridge, const char *topic)
 {
     for (uint32_t i = 0; i < bridge->route_count; i++) {
@@ -185,7 +185,7 @@ static void print_changes(const struct report *now, const struct report *before)
     }
 }
 
-/* Changes on standard error, and all counters on otolith.WORLD.@status. */
+/* Reports changes on standard error, and publishes all counters on otolith.WORLD.@status. */
 static void report(struct bridge *bridge)
 {
     char subject[NATS_SUBJECT_BYTES + 32], text[512];
@@ -224,7 +224,7 @@ static bool is_told_to_end(const struct bridge *bridge, int64_t wait_ns)
     return read(bridge->signal_fd, &facts, sizeof facts) == (ssize_t)sizeof facts;
 }
 
-/* After the end of a run: the next one, or the end. *more: a run follows. */
+/* Waits for the next run after the end of a run. *more: attached to the next run; false: the program ends. */
 static enum oto_status follow(struct bridge *bridge, bool *more, struct oto_error *error)
 {
     const int64_t until_ns = now_ns() + bridge->options.wait_s * 1000000000;
@@ -250,7 +250,7 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
     enum oto_status status = OTO_OK;
     bool more = true;
     while (status == OTO_OK && more) {
-        const bool is_over = oto_client_run_is_over(bridge->client); /* before the last pass, which then reads everything */
+        const bool is_over = oto_client_run_is_over(bridge->client); /* read before the pass, so that the last pass is complete */
         const bool hurry = srv_feed_pass(bridge->feed);
         if (now_ns() >= bridge->report_due_ns) {
             bridge->report_due_ns = now_ns() + REPORT_EVERY_NS;

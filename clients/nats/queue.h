@@ -29,7 +29,7 @@ struct nats_queue_counts {
 
 struct nats_queue *nats_queue_create(size_t limit_bytes);
 void nats_queue_destroy(struct nats_queue *queue); /* NULL is allowed */
-/* False: dropped. */
+/* False: the frame was dropped. */
 bool nats_queue_put(struct nats_queue *queue, const char *subject, const void *payload, size_t bytes);
 /* The oldest frame, which the caller frees; NULL: none within timeout_ms. */
 struct nats_message *nats_queue_take(struct nats_queue *queue, int timeout_ms);

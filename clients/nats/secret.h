@@ -6,7 +6,7 @@
 
 enum { NATS_SECRET_BYTES = 4096 };
 
-/* The first line of a file, without its line break, into NATS_SECRET_BYTES bytes. */
+/* Reads the first line of a file, without its line break, into NATS_SECRET_BYTES bytes. */
 enum oto_status nats_secret_read(const char *path, char *secret, struct oto_error *error);
 
 #endif

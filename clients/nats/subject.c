@@ -37,7 +37,7 @@ static bool add_token(char *subject, size_t bytes, const char *text, size_t leng
     return nats_token(text, length, subject + used + 1, bytes - used - 1);
 }
 
-/* The name of a channel that is not a node's first: "taps" of "world/car/imu.taps". */
+/* The name of a channel that is not the first of its node: "taps" of "world/car/imu.taps". */
 static const char *channel_name(const struct oto_channel *channel)
 {
     const size_t node = strlen(channel->node);

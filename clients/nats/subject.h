@@ -1,4 +1,4 @@
-/* From the names of a world to NATS subjects. Pure: any thread. */
+/* Makes NATS subjects from the names of a world. Pure: any thread. */
 #ifndef NATS_SUBJECT_H
 #define NATS_SUBJECT_H
 
@@ -8,7 +8,7 @@
 
 #include "otolith/client.h"
 
-/* "otolith." and four escaped tokens. */
+/* Room for "otolith." and four escaped tokens. */
 enum { NATS_SUBJECT_BYTES = 512 };
 
 /*

@@ -5,7 +5,7 @@
 
 #include "recording/names.h"
 
-/* What the messages of an MCAP channel are. */
+/* The meaning of the messages of an MCAP channel: samples or sample heads of a channel of the world. */
 struct recorded_message {
     enum { OTHER = 0, SAMPLE, HEAD } kind;
     uint32_t index; /* of the channel */
@@ -85,7 +85,7 @@ static enum oto_status add_schemas(struct recorded *recorded, const char *path, 
     return status == OTO_OK && recorded->channels == NULL ? no_memory(error) : status;
 }
 
-/* The world's name is the part of the first topic before its first '/'; an event channel has it, whatever the aliases. */
+/* Gets the world's name: the part of a node's name before the first '/'. Aliases change topics, but not names of nodes. */
 static void name_world(struct recorded *recorded)
 {
     const char *topic = recorded->channels[recorded->count - 1].channel->node;
@@ -114,7 +114,7 @@ static enum oto_status add_channels(struct recorded *recorded, struct oto_error 
     return status;
 }
 
-/* Finds the channel whose samples, or whose heads, a topic has. */
+/* Finds the channel of the world whose samples or sample heads an MCAP channel has. */
 static struct recorded_message target_of(struct recorded *recorded, const struct oto_mcap_read_channel *channel)
 {
     const struct oto_mcap_read_schema *schema = oto_mcap_reader_schema(recorded->reader, channel->schema);
@@ -193,7 +193,7 @@ void recorded_close(struct recorded *recorded)
 
 /* ---- samples ---- */
 
-/* A message has the lower 32 bits of a seq: of all numbers with these, the one nearest to the last. */
+/* Completes a seq, of which a message has the lower 32 bits: the number with these bits that is nearest to the last seq. */
 static uint64_t whole_seq(uint64_t last, uint32_t low)
 {
     const int32_t step = (int32_t)(low - (uint32_t)last);

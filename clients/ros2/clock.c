@@ -21,7 +21,7 @@ struct ros2_clock {
     struct oto_buffer message;
 };
 
-/* What a message is sent for: another time, or another state at the same time. */
+/* A message is sent if this reading has changed: another time, or another state at the same time. */
 struct reading {
     int64_t t_ns;
     uint64_t epoch;
@@ -45,7 +45,7 @@ static void send(struct ros2_clock *clock, int64_t t_ns)
     }
 }
 
-/* Readings that follow a message within the period wait for its end, and only the newest is sent. */
+/* Waits a period after a message. Of the changes in this period only the newest is sent. */
 static void wait_period(void)
 {
     const struct timespec period = {.tv_nsec = PERIOD_NS};

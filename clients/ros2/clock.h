@@ -9,7 +9,7 @@
 
 struct ros2_clock;
 
-/* The world is followed from run to run until ros2_clock_stop. */
+/* Starts the thread. It reattaches to each later run of the world until ros2_clock_stop. */
 enum oto_status ros2_clock_start(const struct ros2_node_options *node, const char *world, struct ros2_clock **clock, struct oto_error *error);
 /* Ends the thread and waits for it; NULL is allowed. */
 void ros2_clock_stop(struct ros2_clock *clock);

@@ -18,7 +18,7 @@ struct ros2_discovery {
     struct oto_cdr_writer writer;
 };
 
-/* `gids`: as many follow at most. */
+/* Begins a message. `gids`: the greatest number of GIDs that follow. */
 static inline enum oto_status ros2_discovery_begin(struct ros2_discovery *message, size_t gids)
 {
     return oto_cdr_begin(&message->writer, &message->buffer, 2 * ROS2_MOST_NODE_NAME_BYTES + 64 + gids * ROS2_MOST_GID_BYTES);
@@ -29,7 +29,7 @@ static inline void ros2_discovery_free(struct ros2_discovery *message)
     free(message->buffer.data);
 }
 
-/* A GUID as the first bytes of a GID. */
+/* Puts a GUID as the first bytes of a GID; the other bytes are 0. */
 static inline void ros2_discovery_put_gid(struct ros2_discovery *message, const unsigned char guid[ROS2_GUID_BYTES], uint32_t gid_bytes)
 {
     unsigned char gid[ROS2_MOST_GID_BYTES] = {0};
@@ -42,7 +42,7 @@ static inline void ros2_discovery_put_count(struct ros2_discovery *message, uint
     oto_cdr_put_u32(&message->writer, count);
 }
 
-/* The only node; the counts and GIDs of its readers and writers follow. */
+/* Puts the only node of the participant. The caller then puts the counts and GIDs of its readers and writers. */
 static inline void ros2_discovery_put_node(struct ros2_discovery *message, const char *name_space, const char *name)
 {
     ros2_discovery_put_count(message, 1);

@@ -23,7 +23,7 @@ struct vehicle {
     int32_t commands; /* subscription */
     struct ros2_motion motion;
     struct ros2_twist command;
-    int64_t until_ns; /* of the command, simulated time */
+    int64_t until_ns; /* end of the command in simulated time */
 };
 
 struct ros2_drive {
@@ -54,7 +54,7 @@ static bool read_command(const void *data, size_t bytes, struct ros2_twist *comm
     return isfinite(command->forward_m_s) && isfinite(command->left_m_s) && isfinite(command->yaw_rate_rad_s);
 }
 
-/* The newest command; one that is too old is a command to stop. */
+/* Takes the newest command. A command that is too old is replaced by a command to stop. */
 static void take_commands(struct vehicle *vehicle, int64_t t_ns)
 {
     unsigned char data[MOST_COMMAND_BYTES];

@@ -15,7 +15,7 @@ struct ros2_drive_options {
 
 struct ros2_drive;
 
-/* Joins the world, and each later run of it, until ros2_drive_stop. The names are borrowed. */
+/* Starts a thread that joins the world, and each later run of it, until ros2_drive_stop. The names are borrowed. */
 enum oto_status ros2_drive_start(const struct ros2_node_options *node, const struct ros2_drive_options *options, struct ros2_drive **drive,
                                  struct oto_error *error);
 /* Ends the thread and waits for it; NULL is allowed. */

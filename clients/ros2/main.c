@@ -25,7 +25,7 @@ enum { GID_BYTES = 16, HUMBLE_GID_BYTES = 24 };
 struct options {
     const char *world, *name_space, *drive;
     struct ros2_topics_options topics;
-    int64_t domain, wait_s; /* domain -1: of ROS_DOMAIN_ID */
+    int64_t domain, wait_s; /* domain -1: that of ROS_DOMAIN_ID */
     bool is_humble, has_services;
 };
 
@@ -86,7 +86,7 @@ static bool is_told_to_end(const struct bridge *bridge)
     return read(bridge->signal_fd, &facts, sizeof facts) == (ssize_t)sizeof facts;
 }
 
-/* After the end of a run: the next one, or the end. *more: a run follows. */
+/* Waits for the next run after the end of a run. *more: attached to the next run; false: the program ends. */
 static enum oto_status follow(struct bridge *bridge, bool *more, struct oto_error *error)
 {
     const int64_t until_ns = now_ns() + bridge->options.wait_s * 1000000000;
@@ -119,7 +119,7 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
     enum oto_status status = OTO_OK;
     bool more = true;
     while (status == OTO_OK && more) {
-        const bool is_over = oto_client_run_is_over(bridge->client); /* before the last pass, which then reads everything */
+        const bool is_over = oto_client_run_is_over(bridge->client); /* read before the pass, so that the last pass is complete */
         const uint64_t tick = tick_of(bridge->client);
         ros2_topics_pass(bridge->topics);
         if (now_ns() >= bridge->report_due_ns) {

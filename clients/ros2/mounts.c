@@ -11,7 +11,7 @@
 
 enum { DEPTH = 1 };
 
-/* The truth of a channel's vehicle; its frame is that of the body. */
+/* Finds the truth channel of a channel's vehicle, whose frame is that of the body. */
 static const struct oto_channel *body_of(const struct oto_client *client, const struct oto_channel *channel)
 {
     const char *slash = strrchr(channel->node, '/');
@@ -42,7 +42,7 @@ static void read_value(void *context, const struct oto_param_info *info)
     value->is_known = sscanf(info->value, "[%lf, %lf, %lf]", &value->numbers[0], &value->numbers[1], &value->numbers[2]) == 3;
 }
 
-/* False: the node is no sensor, or its server does not know mounts. */
+/* Reads the mount of a node. False: the node is no sensor, or the server does not support mounts. */
 static bool read_mount(struct oto_client *client, const char *node, struct oto_ros_transform *transform)
 {
     struct value position = {0}, rpy = {0};

@@ -5,7 +5,7 @@
 #include "node.h"
 #include "otolith/client.h"
 
-/* Between begin and end of the node: declares the topic and sends it. Sensors whose server does not know the mount are left out. */
+/* Declares /tf_static and sends it, between begin and end of the node. Sensors without a known mount are left out. */
 enum oto_status ros2_mounts_send(struct ros2_node *node, struct oto_client *client, struct oto_error *error);
 
 #endif

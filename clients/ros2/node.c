@@ -14,7 +14,7 @@ struct endpoint {
     enum ros2_kind kind;
     char topic[ROS2_NAME_BYTES];
     char type[ROS2_NAME_BYTES];
-    dds_entity_t entity, condition; /* condition: of a reader, in the wait set */
+    dds_entity_t entity, condition; /* condition: for a reader, its condition in the wait set */
     bool is_declared;
 };
 
@@ -40,7 +40,7 @@ static bool dds_topic(enum ros2_kind kind, const char *topic, char name[ROS2_NAM
     return length > 0 && length < ROS2_NAME_BYTES;
 }
 
-/* "sensor_msgs/msg/Imu" to "sensor_msgs::msg::dds_::Imu_". */
+/* Converts "sensor_msgs/msg/Imu" to "sensor_msgs::msg::dds_::Imu_". */
 static bool dds_type(const char *type, char name[ROS2_NAME_BYTES])
 {
     const char *first = strchr(type, '/'), *second = first != NULL ? strchr(first + 1, '/') : NULL;
@@ -57,7 +57,7 @@ static dds_qos_t *make_qos(const struct endpoint *endpoint, int32_t depth, bool 
     dds_qos_t *qos = dds_create_qos();
     const bool is_reader = endpoint->kind == ROS2_SUBSCRIPTION || endpoint->kind == ROS2_REQUESTS;
     dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, depth);
-    if (endpoint->kind == ROS2_SUBSCRIPTION) { /* matches writers of both kinds */
+    if (endpoint->kind == ROS2_SUBSCRIPTION) { /* best effort matches best-effort and reliable writers */
         dds_qset_reliability(qos, DDS_RELIABILITY_BEST_EFFORT, 0);
     } else {
         dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, is_reader ? DDS_INFINITY : 0); /* 0: a write never waits */
@@ -72,7 +72,7 @@ static dds_qos_t *make_qos(const struct endpoint *endpoint, int32_t depth, bool 
     return qos;
 }
 
-/* "typehash=RIHS01_…;", and for a service the name by which a client finds the two halves to be one. */
+/* Makes "typehash=RIHS01_…;". For a service adds the id by which a client recognises that requests and replies belong together. */
 static enum oto_status make_user_data(const struct ros2_node *node, const struct endpoint *endpoint, const struct ros2_type *type, char *text,
                                       size_t bytes, struct oto_error *error)
 {
@@ -146,7 +146,7 @@ static enum oto_status open_discovery(struct ros2_node *node, struct oto_error *
     dds_qos_t *qos = make_qos(&writer, DISCOVERY_DEPTH, true, "");
     node->discovery = dds_create_writer(node->participant, topic, qos, NULL);
     dds_delete_qos(qos);
-    (void)dds_delete(topic); /* the writer keeps it */
+    (void)dds_delete(topic); /* the writer keeps the topic */
     return node->discovery < 0 ? fail_dds(error, node->discovery, "writer", ROS2_DISCOVERY_TOPIC) : OTO_OK;
 }
 
@@ -181,7 +181,7 @@ void ros2_node_close(struct ros2_node *node)
 {
     if (node != NULL) {
         if (node->participant > 0) {
-            (void)dds_delete(node->participant); /* with all that it holds */
+            (void)dds_delete(node->participant); /* deletes its readers, writers and topics too */
         }
         free(node->endpoints);
         free(node);
@@ -244,7 +244,7 @@ static enum oto_status open_endpoint(struct ros2_node *node, struct endpoint *en
         status = endpoint->entity < 0 ? fail_dds(error, endpoint->entity, "writer of", endpoint->topic) : OTO_OK;
     }
     dds_delete_qos(qos);
-    (void)dds_delete(topic); /* the endpoint keeps it */
+    (void)dds_delete(topic); /* the endpoint keeps the topic */
     return status;
 }
 

@@ -7,13 +7,13 @@
 #include <dds/ddsi/ddsi_sertype.h>
 #include <dds/ddsi/q_radmin.h>
 
-/* A sample as the caller has it. */
+/* A sample in the form of the caller. */
 struct bytes {
     const void *data;
     size_t bytes;
 };
 
-/* A sample as Cyclone has it: padded to four bytes, because the protocol reads up to there. */
+/* A sample in the form of Cyclone: padded to a multiple of four bytes, because the protocol reads the padding too. */
 struct message {
     struct ddsi_serdata base;
     uint32_t bytes;
@@ -182,7 +182,7 @@ static void free_type(struct ddsi_sertype *type)
     free(type);
 }
 
-/* Cyclone calls these three for loans and dispositions only, which ROS 2 topics do not have. */
+/* Cyclone calls the next three functions only for loans and dispositions, which ROS 2 topics do not have. */
 static void zero_samples(const struct ddsi_sertype *type, void *samples, size_t count)
 {
     (void)type;

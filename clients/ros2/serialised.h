@@ -9,7 +9,7 @@
 
 #include <dds/dds.h>
 
-/* A topic of a participant; `type`: DDS name as "sensor_msgs::msg::dds_::Imu_". Negative: a return code of DDS. */
+/* Makes a topic of a participant. `type`: DDS name as "sensor_msgs::msg::dds_::Imu_". Negative: a return code of DDS. */
 dds_entity_t ros2_serialised_topic(dds_entity_t participant, const char *name, const char *type);
 /* A return code of DDS. */
 dds_return_t ros2_serialised_write(dds_entity_t writer, const void *data, size_t bytes);

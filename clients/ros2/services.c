@@ -93,7 +93,7 @@ static void reply_to(struct ros2_services *services, int service, const struct r
     (void)ros2_write(services->replies[service], services->message.data, writer.at);
 }
 
-/* A client may have found the service before the service has found the client's reader, which would then miss the reply. */
+/* Waits until the service has found the client's reader; otherwise the reader could miss the reply. */
 static void wait_for_client(const struct ros2_services *services, int service, uint64_t writer)
 {
     const struct timespec pause = {.tv_nsec = REPLY_POLL_MS * 1000000L};
@@ -110,7 +110,7 @@ static void serve(struct ros2_services *services, int service, uint64_t writer, 
     struct oto_error error = {0};
     if (!oto_cdr_open(&from, data, bytes) || !oto_cdr_get(&from, 8, &request.client, sizeof request.client) ||
         !oto_cdr_get(&from, 8, &request.number, sizeof request.number)) {
-        return; /* nobody to reply to */
+        return; /* without the header there is no client to reply to */
     }
     const enum oto_status status = table[service].handle(services->client, &from, &reply, &error);
     wait_for_client(services, service, writer);

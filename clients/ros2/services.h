@@ -9,7 +9,7 @@
 
 struct ros2_services;
 
-/* `name_space`: "" or "/sim". The world is followed from run to run until ros2_services_stop. */
+/* `name_space`: "" or "/sim". The thread reattaches to each later run of the world until ros2_services_stop. */
 enum oto_status ros2_services_start(const struct ros2_node_options *node, const char *name_space, const char *world, struct ros2_services **services,
                                     struct oto_error *error);
 /* Ends the thread and waits for it; NULL is allowed. */

@@ -10,7 +10,7 @@
 
 enum { DEPTH = 10, LOG_DEPTH = 1000, MOST_OUTPUTS = 4, MOST_PASS = 4096 };
 
-/* One topic that a record is sent on. */
+/* One topic on which a record is sent. */
 struct output {
     bool is_view;
     enum oto_ros_view view;
@@ -30,7 +30,7 @@ struct ros2_topics {
     struct ros2_node *node;
     struct source *sources;
     uint32_t count;
-    void *payload; /* of the largest record */
+    void *payload; /* room for the largest record */
     struct oto_buffer message;
     struct ros2_topics_counts counts;
 };
@@ -106,7 +106,7 @@ static enum oto_status add_view(struct ros2_topics *topics, struct source *sourc
     return add_output(topics, source, &declaration, (struct output){.is_view = true, .view = view}, error);
 }
 
-/* The topic has the standard message of a record; the record itself is then one name below. */
+/* Adds the topics of a record. If it has a standard message, TOPIC has that message and TOPIC/record has the record. */
 static enum oto_status add_outputs(struct ros2_topics *topics, struct source *source, const char *topic, struct oto_error *error)
 {
     static const enum oto_ros_view standards[] = {OTO_ROS_ODOMETRY, OTO_ROS_FIX, OTO_ROS_PRESSURE};
@@ -134,7 +134,7 @@ static enum oto_status add_outputs(struct ros2_topics *topics, struct source *so
 
 /* ---- a run ---- */
 
-/* The reader of the previous run continues, if it read this channel. */
+/* Makes the reader of a channel. If the previous run had the channel, its reader continues. */
 static struct oto_reader make_reader(const struct ros2_topics *topics, const struct oto_channel *channel)
 {
     for (uint32_t i = 0; i < topics->count; i++) {

@@ -27,8 +27,8 @@ struct ros2_topics;
 struct ros2_topics *ros2_topics_create(const struct ros2_topics_options *options, struct ros2_node *node); /* NULL: no memory */
 void ros2_topics_destroy(struct ros2_topics *topics); /* NULL is allowed */
 /*
- * Declares the topics of the client's run, in place of those of the previous run. Records of the first run are read from now on;
- * those of later runs from the first one, without what was read already.
+ * Declares the topics of the client's run; they replace those of the previous run. In the first run only records
+ * from now on are sent, and all events; in later runs all records that were not read already.
  */
 enum oto_status ros2_topics_open(struct ros2_topics *topics, struct oto_client *client, struct oto_error *error);
 /* Sends all new records. */

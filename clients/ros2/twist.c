@@ -13,7 +13,7 @@ struct ros2_motion ros2_motion_from(const struct oto_truth_record *truth)
                                 .twist = {velocity.x, velocity.y, truth->angular_rate_body_rad_s.z}};
 }
 
-/* The mean acceleration of dt_s, which is bounded. */
+/* Moves a speed towards the target for dt_s; returns the acceleration, which is at most `most`. */
 static double ramp(double *value, double target, double most, double dt_s)
 {
     const double wanted = (target - *value) / dt_s;

@@ -10,7 +10,7 @@
 #define ROS2_MOST_ACCEL_M_S2 3.0
 #define ROS2_MOST_YAW_ACCEL_RAD_S2 3.0
 
-/* As geometry_msgs/Twist has it, in body axes. */
+/* The speeds of a geometry_msgs/Twist, in body axes. */
 struct ros2_twist {
     double forward_m_s, left_m_s, yaw_rate_rad_s;
 };

@@ -10,7 +10,7 @@
 enum { NAME_BYTES = 128, MOST_BLOCKS = 64 };
 enum { ID_NESTED = 1, ID_ARRAY = 48, ID_SEQUENCE = 144 }; /* type_description_interfaces/msg/FieldType */
 
-/* One message in a definition: its lines up to the next block. */
+/* One message of a definition: its name, and its lines up to the next block. */
 struct block {
     char name[NAME_BYTES]; /* "std_msgs/msg/Header" */
     const char *from, *end;

@@ -26,8 +26,8 @@
 #define REFUSE_CALL(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(call), 0, 1), REFUSE
 
 /*
- * Calls are refused with EPERM, not allowed one by one: libwebsockets, libuv and the C library may need another one in their next
- * version. New sockets are those of the world's control socket.
+ * The filter is a list of refused system calls (EPERM), not of allowed ones, because the next version of libwebsockets, libuv or
+ * the C library may need other calls. New sockets may only be unix sockets, as for the world's control socket.
  */
 static void filter_calls(void)
 {

@@ -1,11 +1,11 @@
-/* What otolith-web gives up once its port is open and its tokens are in their file. */
+/* Restricts otolith-web once its port is open and its tokens are in their file. */
 #ifndef WEB_CONFINE_H
 #define WEB_CONFINE_H
 
 /*
- * From here on, for ever and for all threads that follow: no privileges are gained, no program is executed, no other process is
- * inspected, and no other kind of socket than that of the world is made; where the kernel has Landlock, no file is written, made or
- * removed, and no port opened. What a kernel does not have is left out: `otolith doctor` reports it.
+ * After this call this thread and all later threads cannot gain privileges, execute a program, inspect another process, or make
+ * another kind of socket than that of the world. If the kernel has Landlock, they cannot write, make or remove a file or open a
+ * port either. A restriction that the kernel does not support is left out; `otolith doctor` reports it.
  */
 void web_confine(void);
 

@@ -53,7 +53,7 @@ static void on_alive(uv_timer_t *timer)
     report("alive", "");
 }
 
-/* The token is in the fragment, which a browser keeps to itself. */
+/* The token is in the fragment of the link, which a browser does not send. */
 static void make_link(const struct program *program, char *link, size_t bytes)
 {
     const bool six = strchr(program->options.address, ':') != NULL;
@@ -83,7 +83,7 @@ static void report_start(const struct program *program)
 
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
 
-/* False if the parent has already died. */
+/* Makes this process end with its parent. False: the parent has already died. */
 static bool follow_parent(pid_t parent)
 {
     if (parent == 0) {
@@ -126,7 +126,7 @@ static enum oto_status open_world(struct program *program, struct oto_error *err
     return web_world_open(&program->loop, &client, &program->world, error);
 }
 
-/* Given, or RUNTIME_DIRECTORY/WORLD/control.sock. */
+/* The path of the control socket: from the command line, or RUNTIME_DIRECTORY/WORLD/control.sock. */
 static enum oto_status find_socket(struct program *program, char *path, size_t bytes, struct oto_error *error)
 {
     char base[160];
@@ -149,7 +149,7 @@ static void add_protocols(struct program *program)
     program->protocol_count += WEB_FOXGLOVE_PROTOCOLS;
 }
 
-/* The port of the previous page of this world, so that a link stays valid; not where another port was asked for since. */
+/* The port of the previous page of this world, so that its link stays valid; 0 if the command line excludes this port. */
 static uint16_t preferred_port(const struct program *program)
 {
     const uint16_t asked = program->options.port, last = program->tokens.port;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* DIRECTORY/WORLD/control.sock to DIRECTORY/WORLD.web. */
+/* Makes the path of the token file: DIRECTORY/WORLD/control.sock becomes DIRECTORY/WORLD.web. */
 static bool make_path(struct web_tokens *tokens, const char *socket_path)
 {
     const char *end = strrchr(socket_path, '/');
@@ -22,7 +22,7 @@ static bool is_token(const char *text)
     return strlen(text) == WEB_TOKEN_HEX - 1 && strspn(text, "0123456789abcdef") == WEB_TOKEN_HEX - 1;
 }
 
-/* A file of somebody else, or one that others can read, is not used. */
+/* Reads the token file. A file that belongs to another user, or that others can read, is not used. */
 static bool read_file(struct web_tokens *tokens)
 {
     char text[256] = "";

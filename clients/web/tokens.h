@@ -21,7 +21,7 @@ struct web_tokens {
 /* Reads the file of the world whose control socket is `socket_path`, or makes new tokens. */
 enum oto_status web_tokens_load(struct web_tokens *tokens, const char *socket_path, struct oto_error *error);
 enum oto_status web_tokens_save(const struct web_tokens *tokens, struct oto_error *error);
-/* Compares in a time that does not depend on the content. */
+/* Compares two tokens in a time that does not depend on their content. */
 bool web_token_equals(const char *token, const char *offered);
 
 #endif

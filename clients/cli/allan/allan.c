@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One averaging time: the shifts of its level's decimated phase. */
+/* One averaging time, computed by shifts of the decimated phase of its level. */
 struct cell {
     uint64_t m;      /* in samples */
     uint32_t shift;  /* in phase points of its level */
@@ -30,7 +30,7 @@ struct allan {
     struct cell cells[ALLAN_MAX_POINTS];
 };
 
-/* Level of an averaging factor: its shift there lies in (ALLAN_DENSE/2, ALLAN_DENSE], at level 0 in [1, ALLAN_DENSE]. */
+/* The level of averaging factor m: its shift there lies in (ALLAN_DENSE/2, ALLAN_DENSE], at level 0 in [1, ALLAN_DENSE]. */
 static uint32_t level_of(uint64_t m)
 {
     uint32_t level = 0;
@@ -87,7 +87,7 @@ static void add_compensated(double *sum, double *compensation, double value)
     *sum = next;
 }
 
-/* Twice the longest shift plus one, rounded up to a power of two. Allocated with the first point of a level. */
+/* Allocates the ring of a level at its first point: twice the longest shift plus one, rounded up to a power of two. */
 static bool level_prepare(struct level *level)
 {
     if (level->phase == NULL) {

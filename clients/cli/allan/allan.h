@@ -67,7 +67,7 @@ struct allan_fit_options {
 void allan_fit(struct allan_point *points, size_t count, uint64_t samples, const struct allan_fit_options *options,
                struct allan_fit *fit);
 /*
- * The standard errors of such a fit if the coefficients of `fit` are the true ones, for the terms that are not zero: sets
+ * The standard errors of allan_fit if the coefficients of `fit` are the true ones, for the terms that are not zero: sets
  * n_se, b_se, k_se and the points' degrees of freedom. False: out of memory, or too few points.
  */
 bool allan_standard_errors(struct allan_point *points, size_t count, uint64_t samples,

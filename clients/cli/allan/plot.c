@@ -48,7 +48,7 @@ static void find_range(struct frame *frame, const struct plot_curve *curves, siz
     }
 }
 
-/* 10 to a whole power, in characters that every viewer has. */
+/* "10" with a whole exponent in superscript characters, which every viewer has. */
 static const char *power_of_ten(double exponent, char text[32])
 {
     static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};

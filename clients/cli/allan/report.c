@@ -1,4 +1,4 @@
-/* The result of `otolith allan` on standard output. */
+/* Prints the result of `otolith allan`. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -12,11 +12,11 @@
 #define DEG (180.0 / 3.14159265358979323846)
 #define G0 9.80665
 
-/* A curve is known where a point has so many degrees of freedom; a model may be off by so much there. */
+/* A curve is known where its points have at least KNOWN_EDF degrees of freedom. There a fit may deviate from it by TOLERATED. */
 #define KNOWN_EDF 20.0
 #define TOLERATED 0.05
 
-/* The columns of otolith's recordings and their units: SI as they are, and those of data sheets. */
+/* The columns of otolith's recordings: their SI units, and the units and factors that data sheets use for N, B and K. */
 static const struct unit {
     const char *prefix;
     const char *unit, *n_unit, *k_unit;
@@ -33,7 +33,7 @@ static const struct unit {
     {"mag_field", "µT", "µT√s", "µT/√s", {1e3, "nT√s"}, {1e3, "nT"}, {1e3, "nT/√s"}},
 };
 
-/* NULL: the column is none of otolith's. */
+/* NULL: the table has no prefix of this column's name. */
 static const struct unit *unit_of(const char *column)
 {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {

@@ -7,10 +7,10 @@
 
 /* ---- result.c ---- */
 
-/* "NOT_ACCEPTED" and so on, as --json prints it. */
+/* The name of a state as --json prints it, for example "NOT_ACCEPTED". */
 const char *calibrate_state_name(uint32_t state);
 void calibrate_print_json(FILE *to, const struct oto_mount_calibration_record *result);
-/* `seen`: monitors that were raised at any time. */
+/* `seen`: the bits of the monitors that were raised at any time. */
 void calibrate_print(FILE *to, const struct oto_mount_calibration_record *result, uint32_t seen);
 /* Reports defects of the inputs on stderr, if any. */
 void calibrate_print_monitors(uint32_t seen, uint32_t reason);
@@ -19,7 +19,7 @@ void calibrate_trace_row(FILE *to, double t_s, const struct oto_mount_calibratio
 
 /* ---- rig.c ---- */
 
-/* A world file, read, with the node whose mount is calibrated; or a file that does not exist yet. */
+/* A world file that has been read, with the node whose mount is calibrated; or a file that does not exist yet. */
 struct calibrate_rig {
     const char *path;
     bool exists;
@@ -34,7 +34,7 @@ struct calibrate_rig {
  * has a plugin with an IMU record's name in it (mems_imu, sdf_imu).
  */
 enum oto_status calibrate_rig_open(const char *path, const char *node, struct calibrate_rig *rig, struct oto_error *error);
-/* Everything else in the file stays as it is, to the byte; the file is replaced as a whole. `to` NULL: in place. */
+/* Writes the mount and leaves all other bytes of the world file unchanged. The file is replaced as a whole. `to` NULL: in place. */
 enum oto_status calibrate_rig_write(const struct calibrate_rig *rig, const char *to,
                                     const struct oto_mount_calibration_record *result, struct oto_error *error);
 void calibrate_rig_close(struct calibrate_rig *rig);

@@ -38,7 +38,7 @@ static bool is_imu(const struct oto_value *vehicle, const struct oto_value *node
            (wanted != NULL && has_plugin(vehicle, node, wanted));
 }
 
-/* Counts the nodes that pass, and stores the first. */
+/* Counts the nodes that pass the test, and stores the first one and its vehicle. */
 static uint32_t find(const struct oto_value *root, node_test passes, const char *wanted, const struct oto_value **found,
                      const struct oto_value **of)
 {
@@ -117,7 +117,7 @@ struct text {
     size_t length;
 };
 
-/* Offset of a place as a document counts it: lines and characters from 1. */
+/* The byte offset of a place in a document, whose lines and characters are counted from 1. */
 static size_t offset_of(const struct text *text, uint32_t line, uint32_t column)
 {
     size_t at = 0;
@@ -164,7 +164,7 @@ static enum oto_status put_numbers(const struct oto_value *rpy, const double *rp
     return status;
 }
 
-/* A first member of a map, in braces or in lines. */
+/* Inserts the first member of a map, which is written in braces or in lines. */
 static enum oto_status put_member(const struct oto_value *map, const char *member, struct text *text,
                                   struct oto_error *error)
 {
@@ -217,7 +217,7 @@ static enum oto_status check(const struct calibrate_rig *rig, const double *rpy_
     return status;
 }
 
-/* Without a world file: writes a file with the mount and its bounds. */
+/* Writes a new file with the mount and its bounds; used if there is no world file. */
 static void put_new(FILE *to, const struct oto_mount_calibration_record *result)
 {
     const double *rpy = result->rpy_deg, *bound = result->bound_3sigma_deg, *nominal = result->nominal_rpy_deg;

@@ -35,7 +35,7 @@ static enum oto_status no_column(const struct oto_record_type *type, const char 
                     near != NULL ? ": did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
-/* "CHANNEL:" before the column; without it the first. */
+/* Finds the channel of "CHANNEL:COLUMN"; without "CHANNEL:" it is the first channel. */
 static enum oto_status find_port(const struct oto_plugin_descriptor *descriptor, const char **name, uint32_t *port,
                                  struct oto_error *error)
 {
@@ -148,7 +148,7 @@ static uint64_t first_from(const struct oto_log *log, int64_t t_ns)
     return low;
 }
 
-/* NaN where the reference does not tell. */
+/* The reference at an instant, interpolated; NaN outside the times of the reference. */
 static double reference_at(const struct oto_log *log, const struct comparison *row, int64_t t_ns)
 {
     const uint64_t next = first_from(log, t_ns);

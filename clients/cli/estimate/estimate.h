@@ -1,4 +1,4 @@
-/* What the parts of `otolith estimate` share: the logs, the comparison with a reference, the account. */
+/* What the parts of `otolith estimate` share: the logs, the comparison with a reference, the report. */
 #ifndef CLI_ESTIMATE_H
 #define CLI_ESTIMATE_H
 
@@ -19,25 +19,25 @@ struct estimate_logs {
 /* Binds "[NAME=]FILE": a CSV, or a file of tagged lines, each of whose logs is an input of its own name. */
 enum oto_status estimate_bind(struct oto_estimate *estimate, const char *argument, struct estimate_logs *logs,
                               struct oto_error *error);
-/* "NAME=X,Y,Z,ROLL,PITCH,YAW" in m and degrees. */
+/* Sets a mount from "NAME=X,Y,Z,ROLL,PITCH,YAW", in m and degrees. */
 enum oto_status estimate_mount(struct oto_estimate *estimate, const char *argument, struct oto_error *error);
-/* "LATITUDE,LONGITUDE[,ALTITUDE]" in degrees and m: the setup's origin, and gravity there. */
+/* Sets the setup's origin and the gravity there from "LATITUDE,LONGITUDE[,ALTITUDE]", in degrees and m. */
 enum oto_status estimate_origin(struct oto_setup *setup, const char *argument, struct oto_error *error);
 void estimate_logs_finish(struct estimate_logs *logs);
 
 /* ---- tagged.c ---- */
 
-/* Logs of a file whose lines begin with a tag: L (lidar: px, py), R (radar: rho, phi, rho_dot), each with a truth. */
+/* The logs of a file whose lines begin with a tag: L (lidar: px, py), R (radar: rho, phi, rho_dot). Each line also has a truth. */
 struct tagged_logs {
     struct oto_log *lidar, *radar, *truth;
 };
-/* Whether the file's first line begins so; the file stands where it stood. */
+/* Whether the file's first line begins with such a tag. The position in the file does not change. */
 bool tagged_is(FILE *file);
 enum oto_status tagged_read(FILE *file, const char *path, struct tagged_logs *logs, struct oto_error *error);
 
 /* ---- compare.c ---- */
 
-/* One column of an estimate beside one of a reference. */
+/* The comparison of one column of an estimate with one column of a reference. */
 struct comparison {
     const char *argument; /* "[CHANNEL:]COLUMN=COLUMN" */
     bool angle;           /* differences are taken within ±π */
@@ -49,17 +49,17 @@ struct comparison {
 };
 struct comparisons {
     const char *path; /* of the reference */
-    int64_t settle_ns; /* left out at the beginning */
+    int64_t settle_ns; /* samples of this first part are not compared */
     struct comparison rows[ESTIMATE_MOST_COMPARED];
     uint32_t count;
     struct oto_log *log;
     bool begun;
     int64_t from_ns;
 };
-/* Reads the reference and finds the columns. Nothing to do where there is no row. */
+/* Reads the reference and finds the columns. Does nothing if no columns are to be compared. */
 enum oto_status comparisons_open(struct comparisons *comparisons, const struct oto_plugin_descriptor *descriptor,
                                  struct oto_error *error);
-/* A record of a port, against the reference at its time (linear between rows; none before the first and after the last). */
+/* Compares a record of a port with the reference at its time: linear between rows, and not outside the reference's times. */
 void comparisons_take(struct comparisons *comparisons, uint32_t port, const struct oto_sample_head *head,
                       const void *payload);
 double comparison_rmse(const struct comparison *row);
@@ -68,7 +68,7 @@ void comparisons_finish(struct comparisons *comparisons);
 
 /* ---- report.c ---- */
 
-/* The errors that an estimator computes itself if it was given the truth: the fields `rmse` and `truths` of one of its channels. */
+/* The errors that an estimator with the truth as an input computes itself: fields `rmse` and `truths` of one of its channels. */
 struct own_rmse {
     uint32_t port;
     const struct oto_field *rmse, *truths, *size; /* rmse NULL: there is none */

@@ -1,4 +1,4 @@
-/* Which log is which input. */
+/* Finds the input of an estimator for each log. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void base_name(const char *path, char *name, size_t bytes)
     }
 }
 
-/* Without a name: the input that the file is called after, or the only one. */
+/* The input of a file without "NAME=": the one that has the file's name, or the only one. */
 static enum oto_status guess(const struct oto_estimate *estimate, const char *path, char *name, size_t bytes,
                              struct oto_error *error)
 {
@@ -61,7 +61,7 @@ static enum oto_status guess(const struct oto_estimate *estimate, const char *pa
                     oto_plugin_descriptor(plugin)->id, path, list);
 }
 
-/* Each log of a tagged file that the estimator can take, or the requested one. */
+/* Binds each log of a tagged file to the input of its name, or only the requested log. */
 static enum oto_status bind_tagged(struct oto_estimate *estimate, const char *name, FILE *file, const char *path,
                                    struct estimate_logs *logs, struct oto_error *error)
 {
@@ -88,7 +88,7 @@ static enum oto_status bind_tagged(struct oto_estimate *estimate, const char *na
                                                 "truth", path, name != NULL ? name : "line");
 }
 
-/* `name` NULL: by the file's. */
+/* `name` NULL: the input is found by the file's name. */
 static enum oto_status bind_file(struct oto_estimate *estimate, const char *name, FILE *file, const char *path,
                                  struct estimate_logs *logs, struct oto_error *error)
 {

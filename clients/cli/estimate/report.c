@@ -37,7 +37,7 @@ void own_rmse_take(struct own_rmse *own, uint32_t port, const void *payload)
     }
 }
 
-/* A state as its estimator calls it, else by its number. */
+/* The name and unit that the estimator gives to a state; without them "state.INDEX". */
 static struct oto_model_quantity state_of(const struct account *account, uint32_t index, char *number, size_t bytes)
 {
     const struct oto_model_quantity *state = oto_estimate_state(account->estimate, index);
@@ -45,7 +45,7 @@ static struct oto_model_quantity state_of(const struct account *account, uint32_
     return state != NULL ? *state : (struct oto_model_quantity){.name = number, .unit = "", .frame = "", .text = ""};
 }
 
-/* What is not in the truth has no error, told as 0. */
+/* A state that the truth does not contain has no error: its RMSE is 0. */
 static bool was_compared(const struct own_rmse *own, uint32_t index)
 {
     return own->values[index] != 0.0;

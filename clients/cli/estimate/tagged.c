@@ -41,7 +41,7 @@ static const struct tag *find_tag(const char *text)
     return NULL;
 }
 
-/* What was looked at is put back, for the reader to come. */
+/* Puts the two characters back after reading them: the file is read from its start later. */
 bool tagged_is(FILE *file)
 {
     const int letter = getc(file);
@@ -146,7 +146,7 @@ static enum oto_status create(const char *path, struct tagged_logs *logs, struct
     return status == OTO_OK ? oto_log_create(path, &truth_type, &logs->truth, error) : status;
 }
 
-/* A log that nothing was written to is none. */
+/* Closes a log without samples and sets it to NULL. */
 static void drop_empty(struct oto_log **log)
 {
     if (*log != NULL && oto_log_count(*log) == 0) {

@@ -39,7 +39,7 @@ static void fail(struct package *package, enum oto_status status)
     package->status = status;
 }
 
-/* Adds the text of a message; one of the same name must have the same text. */
+/* Adds the text of a message. If the message exists already, its text must be the same. */
 static void add_message(struct package *package, const char *name, size_t name_bytes, const char *from, const char *end)
 {
     const size_t bytes = (size_t)(end - from);

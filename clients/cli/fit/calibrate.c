@@ -30,7 +30,7 @@ static void add_equation(struct equations *e, const double row[UNKNOWNS], double
     e->count++;
 }
 
-/* The first `size` unknowns by Gauss-Jordan with pivots; `inverse` for the standard errors. False: not determined. */
+/* Inverts the normal matrix of the first `size` unknowns (Gauss-Jordan with pivots). False: the unknowns are not determined. */
 static bool invert(const struct equations *e, int size, double inverse[UNKNOWNS][UNKNOWNS])
 {
     double work[UNKNOWNS][2 * UNKNOWNS] = {{0}};
@@ -66,7 +66,7 @@ static bool invert(const struct equations *e, int size, double inverse[UNKNOWNS]
     return true;
 }
 
-/* Solution and standard errors; the residual sum of squares. NaN: not determined. */
+/* Computes solution and standard errors. Returns the residual sum of squares; NaN: the unknowns are not determined. */
 static double solve(const struct equations *e, int size, double x[UNKNOWNS], double se[UNKNOWNS])
 {
     double inverse[UNKNOWNS][UNKNOWNS], rest = e->square;
@@ -130,7 +130,7 @@ static void axes_at(const struct fit_triad *triad, uint64_t n, double axes[3])
     }
 }
 
-/* The middle of the rates: turns between positions are short. */
+/* The medians of the angular rates: the bias of the gyroscope, because the turns between positions are short. */
 static void median_rates(const struct fit_log *log, double median[3])
 {
     const struct fit_triad *gyroscope = &log->triads[OTO_PART_GYROSCOPE];
@@ -235,7 +235,7 @@ enum oto_status fit_rate_table(struct fit_calibration *calibration, const char *
 
 /* ---- temperature ---- */
 
-/* Orders 0 to 3 by Bayes' criterion. */
+/* Fits polynomials of order 0 to 3 and keeps that with the lowest Bayesian information criterion. */
 static bool fit_polynomial(const struct equations *equations, double c[UNKNOWNS], double se[UNKNOWNS])
 {
     double best = INFINITY;
@@ -260,7 +260,7 @@ static void fit_thermal_triad(const struct fit_log *log, const struct fit_triad 
     thermal->to_degc = -INFINITY;
     for (int i = 0; i < 3; i++) {
         struct equations equations;
-        /* about the first sample, so that the squares of gravity do not hide the residuals */
+        /* values are relative to the first sample, so that the squares of gravity do not hide the residuals */
         const double first = triad->axes[i].samples[0];
         memset(&equations, 0, sizeof equations);
         for (uint64_t n = 0; n < log->rows; n++) {
@@ -311,7 +311,7 @@ static void put_three(FILE *to, const char *triad, const char *term, const doubl
     (void)fprintf(to, "      %s.%s: [%.6g, %.6g, %.6g]\n", triad, term, v[0], v[1], v[2]);
 }
 
-/* xy xz yx yz zx zy, each times `scale`. */
+/* Writes the elements xy xz yx yz zx zy of a matrix, each times `scale`. */
 static void put_cross(FILE *to, const char *triad, const char *term, const double m[3][3], double scale)
 {
     (void)fprintf(to, "      %s.%s: [%.6g, %.6g, %.6g, %.6g, %.6g, %.6g]\n", triad, term, scale * m[0][1], scale * m[0][2],

@@ -8,7 +8,7 @@
 
 #include "fit/fit.h"
 
-/* y = matrix x + bias, in the unit of the triad; standard errors beside them. */
+/* y = matrix x + bias, in the unit of the triad, with the standard errors. */
 struct fit_affine {
     bool is_there;
     double matrix[3][3], matrix_se[3][3];
@@ -24,25 +24,25 @@ struct fit_thermal {
 };
 
 struct fit_calibration {
-    struct fit_affine accelerometer, gyroscope; /* the gyroscope's of a rate table */
-    struct fit_affine g_sensitivity;            /* of the gyroscope, x is the specific force */
+    struct fit_affine accelerometer, gyroscope; /* that of the gyroscope is from a rate table */
+    struct fit_affine g_sensitivity;            /* of the gyroscope: x is the specific force */
     struct fit_thermal thermal[OTO_PART_TRIADS];
 };
 
-/* A rest in each of the six positions, each axis up and down; samples between them are left out. */
+/* Reads a log in which the sensor rests with each axis up and down, in any order. Samples between the rests are left out. */
 enum oto_status fit_positions(struct fit_calibration *calibration, const char *path, const struct fit_log_options *options,
                               struct oto_error *error);
-/* Columns reference_{x,y,z}_rad_s beside those of the gyroscope. */
+/* The log has the columns reference_{x,y,z}_rad_s beside those of the gyroscope. */
 enum oto_status fit_rate_table(struct fit_calibration *calibration, const char *path, const struct fit_log_options *options,
                                struct oto_error *error);
-/* A column temperature_degc beside those of a sensor at rest. */
+/* The log has a column temperature_degc beside those of a sensor at rest. */
 enum oto_status fit_temperature(struct fit_calibration *calibration, const char *path, const struct fit_log_options *options,
                                 struct oto_error *error);
 
-/* The parameters of the mode, as `params:` of a part file; nothing if there are none. */
+/* Writes the results as `params:` of a mode of a part file; writes nothing if there are none. */
 void fit_calibration_write(FILE *to, const struct fit_calibration *calibration);
 void fit_calibration_report(FILE *to, const struct fit_calibration *calibration);
-/* An object with a member for each result that is there. */
+/* Writes an object with a member for each result that exists. */
 void fit_calibration_json(FILE *to, const struct fit_calibration *calibration);
 
 #endif

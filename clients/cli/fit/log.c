@@ -14,10 +14,10 @@ enum { POINTS_PER_DECADE = 10, LEAST_ROWS = 1000, MOST_DIGIT_SAMPLES = 20000 };
 /* The longest averaging time has ten independent averages. */
 #define RECORDS_PER_TAU 10.0
 
-/* What a slow period must take off the criterion of three axes. */
+/* A slow period is accepted only if it lowers the information criterion, summed over three axes, by this much. */
 #define LEAST_GAIN 10.0
 
-/* Columns that are recognised, with their unit: a factor to that of the triad. */
+/* The known columns; `factor` converts the unit of a column to that of its triad. */
 static const struct known {
     enum oto_part_triad triad;
     const char *axes[3];
@@ -139,7 +139,7 @@ static enum oto_status lay_out(struct reading *reading, const struct oto_row *ro
     return status;
 }
 
-/* A gap in the log would look like noise. */
+/* Refuses a log with a gap, which would look like noise. */
 static enum oto_status check_time(struct reading *reading, const struct oto_row *row, struct oto_error *error)
 {
     const double time_s = row->values[reading->time_column] * reading->time_unit_s;
@@ -253,7 +253,7 @@ static int ascending(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The smallest difference of two samples, if all differences are multiples of it; else 0. */
+/* The resolution: the smallest difference of two samples if all differences are multiples of it, else 0. */
 static double digit_of(const double *samples, uint64_t rows)
 {
     const size_t count = rows < MOST_DIGIT_SAMPLES ? (size_t)rows : MOST_DIGIT_SAMPLES;
@@ -331,7 +331,7 @@ static void find_lines(struct fit_triad *triad, const struct fit_log *log)
     }
 }
 
-/* Of the three axes, with Gauss-Markov processes. */
+/* The information criterion of Gauss-Markov fits, summed over the three axes. */
 static double criterion_with(const struct fit_triad *triad, const struct fit_setup *setup)
 {
     double bic = 0.0;

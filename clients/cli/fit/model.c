@@ -6,9 +6,9 @@
 #define PI 3.141592653589793
 #define FLOOR (2.0 * 0.6931471805599453 / PI) /* Allan variance of flicker noise of B = 1 */
 
-/* A log determines its own deviation no better than this: drift of temperature, resolution, and lines that are no sines. */
+/* Least relative error of a measured deviation, from drift of temperature, resolution, and lines that are no sines. */
 #define MODEL_ERROR 0.02
-/* The long averaging times have few degrees of freedom, and a part must have them nevertheless. */
+/* Largest relative error that a weight assumes: long averaging times have few degrees of freedom, but the fit must follow them. */
 #define LARGEST_ERROR 0.03
 
 const char *fit_kind_name(enum fit_kind kind)
@@ -55,7 +55,7 @@ static double sine_variance(double m, double turns)
 
 /* ---- models ---- */
 
-/* The floor is a sum of processes whose variance is flat over the range. */
+/* The floor: a sum of Gauss-Markov processes whose Allan variance is flat over the range. */
 struct floor_shape {
     double periods[FIT_MARKOVS], variance[FIT_MARKOVS];
 };
@@ -191,7 +191,7 @@ static uint32_t terms_of(const struct design *design, const double squares[FIT_C
 {
     uint32_t terms = 0;
     for (size_t c = 0; c < FIT_COLUMNS; c++) {
-        /* a floor has its range too, a sine its frequency */
+        /* a floor also has the two ends of its range, a sine its frequency */
         terms += squares[c] > 0.0 ? (c >= FIRST_SINE ? 2u : c >= FIRST_MARKOV && design->kind == FIT_FLOOR ? 3u : 1u) : 0u;
     }
     return terms;
@@ -202,7 +202,7 @@ static double criterion(const struct design *design, double chi2, const double s
     return chi2 + terms_of(design, squares) * log((double)design->count);
 }
 
-/* Leaves out terms one by one as long as the criterion falls. White noise stays. */
+/* Removes terms one by one as long as the information criterion falls. White noise is never removed. */
 static double prune(struct design *design, double squares[FIT_COLUMNS])
 {
     double chi2 = solve_design(design, squares), best = criterion(design, chi2, squares);
@@ -270,7 +270,7 @@ static struct design design_of(const struct allan_point *points, size_t count, c
     return design;
 }
 
-/* The floor with the range that fits best, of ranges of whole decades. */
+/* Fits the floor with each range of whole decades, and stores the best fit. */
 static void fit_floor(const struct allan_point *points, size_t count, const struct fit_setup *setup,
                       struct fit_model *best)
 {

@@ -21,7 +21,7 @@ struct fit_model {
     double floor_s[2];
     double markov_s[FIT_MARKOVS], markov_u[FIT_MARKOVS]; /* a standard deviation of 0: not used */
     double sine_hz[FIT_SINES], sine_u[FIT_SINES];        /* amplitudes */
-    uint32_t terms;  /* numbers that the log determined */
+    uint32_t terms;  /* number of coefficients that were fitted */
     double chi2;     /* of the weighted fit */
     double bic;      /* chi2 + terms ln(points) */
     double worst;    /* largest relative deviation within the range, with its sign; at worst_s */
@@ -48,8 +48,8 @@ double fit_model_n(const struct fit_model *model, double rate_hz);
 double fit_model_deviation(const struct fit_model *model, double rate_hz, uint64_t m);
 
 /*
- * Fits every kind and stores them; returns the one with the lowest information criterion. The points have their degrees of
- * freedom (allan_fit).
+ * Fits every kind and stores the models; returns the kind with the lowest information criterion. allan_fit must have set
+ * the degrees of freedom of the points.
  */
 enum fit_kind fit_models(const struct allan_point *points, size_t count, const struct fit_setup *setup,
                          struct fit_model models[FIT_KINDS]);

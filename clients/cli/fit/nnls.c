@@ -91,7 +91,7 @@ static size_t steepest(const struct problem *problem, unsigned set, const double
     return best;
 }
 
-/* Moves from x towards the unconstrained solution until the first unknown reaches zero, and drops it. */
+/* Moves x towards the unconstrained solution until an unknown reaches zero. Returns the set without that unknown. */
 static unsigned step_back(const struct problem *problem, unsigned set, double *x, const double *wanted)
 {
     double part = 1.0;

@@ -9,10 +9,10 @@
 #define RT2 1.41421356237309504880
 
 static const char *const units[OTO_PART_TRIADS] = {"m/s²", "rad/s", "µT"};
-/* A share of the white variance stays, however coarse the digit is. */
+/* The white noise before the digitiser has at least this share of the measured variance, however coarse the digit is. */
 #define LEAST_WHITE 0.1
 
-/* The white noise before the digitiser, which adds a twelfth of the square of its digit. */
+/* The white noise before the digitiser. The digitiser adds a variance of digit²/12, which is subtracted. */
 static double white_before_digit(const struct fit_triad *triad, const struct fit_axis *axis)
 {
     const double variance = axis->model.white_u * axis->model.white_u;
@@ -41,7 +41,7 @@ static bool any_of(const double axes[3])
     return axes[0] > 0.0 || axes[1] > 0.0 || axes[2] > 0.0;
 }
 
-/* A list of the elements k of `keep`, one for each bit, that `get` finds. */
+/* Writes a list of the values whose bit in `keep` is set. */
 static void put_list(FILE *to, const char *key, const double *values, unsigned keep, size_t count)
 {
     bool first = true;

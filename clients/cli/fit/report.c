@@ -1,4 +1,4 @@
-/* What a fit found, for people and as JSON. */
+/* The results of a fit, as text and as JSON. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #define DEG (180.0 / 3.14159265358979323846)
 #define G0 9.80665
 #define FLOOR 0.66428247026796006
-/* Deviations that differ by less agree, whatever their intervals are: the model's own error. */
+/* A relative difference of two deviations below this, the error of the model, always counts as agreement. */
 #define AGREES 0.02
 #define QUANTILE_95 1.96
 
@@ -23,7 +23,7 @@ const struct fit_units *fit_units_of(enum oto_part_triad triad)
     return &units[triad];
 }
 
-/* Simulated over measured deviation, less one. */
+/* The ratio of simulated to measured deviation, minus one. */
 static double miss_at(const struct fit_axis *axis, size_t p)
 {
     return sqrt(axis->simulated_u2[p]) / axis->points[p].adev - 1.0;

@@ -1,6 +1,6 @@
 /*
- * A sensor plugin at rest, in process, without a server: a part and its unit, one sample after the other. The axes are those
- * of accelerometer (m/s²), gyroscope (rad/s) and magnetometer (µT), less the truth. One thread.
+ * A sensor plugin at rest, in process, without a server: one unit of a part, sample by sample. The axes are those of
+ * accelerometer (m/s²), gyroscope (rad/s) and magnetometer (µT), minus the truth. One thread.
  */
 #ifndef CLI_FIT_REST_H
 #define CLI_FIT_REST_H
@@ -16,7 +16,7 @@ struct rest_setup {
     const struct oto_part_mode *mode;
     double rate_hz;
     uint64_t seed;
-    bool is_exact; /* without resolution and range: the terms before the digitiser */
+    bool is_exact; /* without resolution and range, so that the samples are those before the digitiser */
 };
 
 struct rest {
@@ -27,9 +27,9 @@ struct rest {
     int imu_port, mag_port; /* -1: none */
 };
 
-/* On failure the rest is closed. */
+/* After a failure `rest` is closed. */
 enum oto_status rest_open(struct rest *rest, const struct rest_setup *setup, struct oto_error *error);
-/* The next sample. False: the plugin discarded it or failed. Axes that the sensor lacks are 0. */
+/* Computes the next sample. False: the plugin discarded the sample or failed. Axes that the sensor does not have are 0. */
 bool rest_sample(struct rest *rest, double axes[REST_AXES]);
 void rest_close(struct rest *rest); /* zeroed is allowed */
 

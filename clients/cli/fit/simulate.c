@@ -11,7 +11,7 @@
 
 enum { POINTS_PER_DECADE = 10 };
 
-/* Sums over the runs. */
+/* Sum and sum of squares of a number over the runs. */
 struct moments {
     double sum, square;
     uint32_t count;

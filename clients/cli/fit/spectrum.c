@@ -10,9 +10,9 @@
 
 enum { LONGEST = 1 << 16, SHORTEST = 1 << 10, SEGMENTS = 8, BANDS = 1024, AROUND = 20 };
 
-/* Bands per e-fold; a band has at least one line of the spectrum. */
+/* Ratio of the frequencies of neighbouring bands; a band has at least one line of the spectrum. */
 #define BAND_STEP 1.02
-#define PEAK 3.0 /* times the median around it */
+#define PEAK 3.0 /* a peak is at least this multiple of the median of the bands around it */
 #define FOOT 1.5 /* a peak ends where the bands are below this multiple */
 
 static void transform(double complex *x, size_t n)

@@ -27,7 +27,7 @@ static void make_raw(int terminal)
     }
 }
 
-/* An existing link is replaced; anything else at that path is not. */
+/* Makes the symbolic link to the terminal. An existing link is replaced; any other file at that path is an error. */
 static enum oto_status make_link(struct gnss_line *line, const char *where, const char *terminal, struct oto_error *error)
 {
     char old[256];
@@ -74,7 +74,7 @@ static enum oto_status resolve(const char *where, bool tcp, struct addrinfo **fo
     return code == 0 ? OTO_OK : oto_fail(error, OTO_INVALID, "'%.200s': %s", where, gai_strerror(code));
 }
 
-/* The address as numbers, with the port that the kernel chose. */
+/* Writes the address of the socket in numbers, with the port that the kernel chose. */
 static void name_socket(int fd, char *place, size_t place_bytes)
 {
     struct sockaddr_storage address;

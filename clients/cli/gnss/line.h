@@ -20,17 +20,17 @@ struct gnss_line {
     const char *link;     /* of a pty: a symbolic link to the terminal, or NULL */
     int clients[GNSS_LINE_CLIENTS];
     uint32_t client_count;
-    uint64_t dropped; /* messages, over all readers */
+    uint64_t dropped; /* number of dropped messages, summed over the readers */
 };
 
 /*
- * `where`: link to the terminal or NULL; [HOST:]PORT of TCP, default host 127.0.0.1, port 0 for any;
- * HOST:PORT of UDP. `place` receives the name of the terminal or the address.
+ * `where`: for a pty the path of the link or NULL; for TCP [HOST:]PORT, default host 127.0.0.1, port 0 for any;
+ * for UDP HOST:PORT. `place` receives the name of the terminal or the address.
  */
 enum oto_status gnss_line_open(struct gnss_line *line, enum gnss_line_kind kind, const char *where, char *place,
                                size_t place_bytes, struct oto_error *error);
 void gnss_line_close(struct gnss_line *line);
-/* IO where standard output cannot be written. */
+/* OTO_IO if standard output cannot be written. */
 enum oto_status gnss_line_send(struct gnss_line *line, const void *bytes, size_t count, struct oto_error *error);
 
 #endif

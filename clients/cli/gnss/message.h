@@ -21,13 +21,13 @@ struct gnss_time {
     int32_t year;
     uint32_t month, day, hour, minute, second;
     uint32_t nanosecond;
-    uint32_t week_ms; /* GPS time of week, with the 18 leap seconds since 2017 */
+    uint32_t week_ms; /* GPS time of week in ms; UTC plus the 18 leap seconds that are valid since 2017 */
 };
 struct gnss_time gnss_time_of(int64_t utc_ns);
 
 /*
- * True if the messages can express the fix. A fault may have made it NaN or moved it off the Earth: a receiver then has no
- * fix, and the caller sets the mode to OTO_NAVSAT_NONE.
+ * True if the messages can express the fix. A fault may have set its values to NaN or moved it off the Earth: a
+ * receiver then has no fix, and the caller sets the mode to OTO_NAVSAT_NONE.
  */
 bool gnss_is_expressible(const struct oto_navsat_record *fix);
 

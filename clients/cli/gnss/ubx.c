@@ -13,7 +13,7 @@ static void put(uint8_t *at, uint64_t value, uint32_t bytes)
     }
 }
 
-/* A signed number in units of `unit`, held at the ends of 32 bits. */
+/* Writes a number in units of `unit`, limited to the range of a signed 32-bit integer. */
 static void put_i4(uint8_t *at, double value, double unit)
 {
     const double scaled = value / unit;
@@ -21,7 +21,7 @@ static void put_i4(uint8_t *at, double value, double unit)
     put(at, (uint64_t)whole, 4);
 }
 
-/* An accuracy; unknown ones are the largest number. */
+/* Writes an accuracy in units of `unit`. An unknown (negative) accuracy is written as the largest number. */
 static void put_u4(uint8_t *at, double value, double unit)
 {
     const double scaled = value / unit;
@@ -43,7 +43,7 @@ static void put_time(uint8_t *payload, int64_t utc_ns)
     put(payload + 16, time.nanosecond, 4);
 }
 
-/* gnssFixOK, diffSoln, carrSoln */
+/* The bits gnssFixOK, diffSoln and carrSoln of each mode. */
 static uint8_t flags_of(uint8_t mode)
 {
     static const uint8_t flags[OTO_NAVSAT_MODES] = {0x00, 0x01, 0x03, 0x43, 0x83};

@@ -1,4 +1,4 @@
-/* The world of one drive, as overrides of the world file: what the grade sets, what it draws, and the methods. */
+/* The world of one drive, as overrides of the world file: the values that the grade sets and draws, and the methods. */
 #include "grade/grade.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static const struct oto_value *find_node(const struct oto_value *vehicle, const 
     return NULL;
 }
 
-/* The mount of the IMU that the calibration reads, "imu" or "car/imu". */
+/* Reads the mount of the IMU that is the calibration's input; the input is named "imu" or "car/imu". */
 static enum oto_status read_mount(const struct oto_value *vehicle, const struct oto_value *calibration, double *rpy_deg,
                                   struct oto_error *error)
 {
@@ -124,8 +124,8 @@ static enum oto_status number_of(const struct oto_value *map, const char *key, d
 }
 
 /*
- * What the road is tilted by everywhere: its bank, and the crown towards the side of the traffic. A calibration that is told of
- * a level path takes no road as level.
+ * Reads the mean roll of the road: its bank plus the crown on the side of the traffic. With the parameter `path: level` a
+ * calibration does not use the mean road as level, and the roll is 0.
  */
 static enum oto_status read_road(const struct oto_value *vehicle, const struct oto_value *calibration, double *roll_deg,
                                  struct oto_error *error)

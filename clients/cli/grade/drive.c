@@ -19,7 +19,7 @@ double grade_error_deg(const struct grade_chunk *chunk, int time, int angle)
     return remainder(chunk->points[time].rpy_deg[angle] - chunk->true_rpy_deg[angle], 360.0);
 }
 
-/* As chunks.csv holds it, so that a grade that is continued equals one in one piece. */
+/* Rounds an angle as chunks.csv stores it, so that a continued grade has the same results as an uninterrupted one. */
 static double as_kept(double deg)
 {
     return round(deg * 1e6) / 1e6;
@@ -29,7 +29,7 @@ const double grade_axis_threshold_deg[OTO_CALIBRATION_AXES] = {GRADE_THRESHOLD_D
                                                                GRADE_ABSOLUTE_DEG};
 const char *const grade_axis_names[OTO_CALIBRATION_AXES] = {"pitch", "yaw", "roll_repeatable", "roll_absolute"};
 
-/* Pitch and yaw as rotations about the vehicle's axes, the rolls as angles. */
+/* The errors of the axes: pitch and yaw as rotations about the vehicle's axes, both rolls as differences of angles. */
 static void axis_errors(const struct grade_chunk *chunk, const struct oto_mount_calibration_record *record, double *errors_deg)
 {
     const double *t = chunk->true_rpy_deg, *value = record->axis_value_deg;

@@ -17,7 +17,7 @@ enum {
     GRADE_TIMES = 27 /* 2, 2.5, … 15 minutes */
 };
 #define GRADE_THRESHOLD_DEG 0.30
-#define GRADE_ABSOLUTE_DEG 0.60 /* threshold of the roll to gravity */
+#define GRADE_ABSOLUTE_DEG 0.60 /* threshold of the absolute roll, which is relative to gravity */
 #define GRADE_DRIVE_S 900.0
 
 static inline double grade_minutes(int time)
@@ -35,11 +35,11 @@ struct grade_world {
     size_t world_length;
     struct oto_document *document; /* of the grade file */
     const struct oto_value *set, *draw; /* set: NULL if there is none */
-    const struct oto_value *kinds;      /* by traffic: what is drawn in place of that; NULL: nothing */
+    const struct oto_value *kinds;      /* by style of traffic: laws that replace those of `draw`; NULL: none */
 };
 enum oto_status grade_world_open(const char *path, struct grade_world *world, struct oto_error *error);
 void grade_world_close(struct grade_world *world);
-/* Where a grade of that name is, as the programs were built or installed. */
+/* Finds the file of a grade by its name, in the installed folder or in the checkout. */
 enum oto_status grade_world_find(const char *name, char *path, size_t bytes, struct oto_error *error);
 
 /* ---- draw.c ---- */
@@ -50,11 +50,11 @@ struct grade_draw {
     uint32_t count;
     char calibrations[GRADE_MOST_METHODS][128]; /* "vehicle/node" of the calibration by each method */
     double true_rpy_deg[3];                     /* of the IMU's mount */
-    double road_roll_deg;                       /* of the mean road, which the repeatable roll takes as level */
+    double road_roll_deg;                       /* roll of the mean road, to which the repeatable roll is relative */
 };
 /*
- * Draws the values of one seed. The world's mount_calibration runs the first method; a copy of it, with the method's name, is
- * added for the second. `histogram`: they publish their votes. After an error the draw is still to be finished.
+ * Draws the values of one seed. The world's mount_calibration runs the first method; a copy with the method's name is added for
+ * the second. `histogram`: the nodes publish their votes. The caller calls grade_draw_finish also after an error.
  */
 enum oto_status grade_draw_make(const struct grade_world *world, const char *style, uint64_t seed, const char *const *methods,
                                 uint32_t method_count, bool histogram, struct grade_draw *draw, struct oto_error *error);
@@ -63,20 +63,20 @@ void grade_draw_finish(struct grade_draw *draw);
 /* ---- drive.c ---- */
 
 struct grade_point {
-    uint32_t state, known; /* known: the drive was that long */
+    uint32_t state, known; /* known: 1 if the drive lasted until this time */
     double percent, rpy_deg[3], bound_deg[3];
-    uint32_t axes; /* accepted ones, bits by enum oto_calibration_axis */
+    uint32_t axes; /* the accepted axes, one bit for each enum oto_calibration_axis */
     double axis_error_deg[OTO_CALIBRATION_AXES], axis_bound_deg[OTO_CALIBRATION_AXES];
 };
 
-/* One drive by one method. */
+/* The results of one method for one drive. */
 struct grade_chunk {
     uint32_t world, style, method;
     uint64_t seed;
     double true_rpy_deg[3], road_roll_deg;
     struct grade_point points[GRADE_TIMES];
     double first_accepted_s; /* negative: never */
-    double worst_deg;        /* largest error of any angle at any time at which it was accepted */
+    double worst_deg;        /* largest error of any angle at all times at which the calibration was accepted */
     double worst_axis_deg[OTO_CALIBRATION_AXES]; /* of each axis, while that axis was accepted */
 };
 extern const double grade_axis_threshold_deg[OTO_CALIBRATION_AXES];
@@ -88,13 +88,13 @@ double grade_error_deg(const struct grade_chunk *chunk, int time, int angle);
 struct grade_plan {
     struct grade_world worlds[GRADE_MOST_WORLDS];
     uint32_t world_count;
-    const char *styles[GRADE_MOST_STYLES]; /* "" : the world's own */
+    const char *styles[GRADE_MOST_STYLES]; /* "": the style in the world file */
     uint32_t style_count;
     const char *methods[GRADE_MOST_METHODS];
     uint32_t method_count;
     uint64_t first_seed, seeds;
     const char *directory;
-    uint64_t hash; /* of worlds, styles, methods and plugins: what chunks must have in common */
+    uint64_t hash; /* of worlds, styles, methods and plugins; chunks with another hash are not mixed */
 };
 
 /* Runs one drive: chunks[m] gets the results of method m. */
@@ -105,17 +105,17 @@ enum oto_status grade_votes(const struct grade_plan *plan, uint32_t world, uint3
                             struct oto_mount_calibration_histogram_record *record, double *true_rpy_deg,
                             struct oto_error *error);
 
-/* All chunks of a plan, in the order world, style, seed, method; done[drive] once all methods of a drive are there. */
+/* All chunks of a plan, in the order world, style, seed, method; done[drive]: all methods of the drive have results. */
 struct grade_store {
     struct grade_chunk *chunks;
     unsigned char *done;
-    uint64_t drives, kept; /* kept: read back */
+    uint64_t drives, kept; /* kept: drives that were read from the file */
     FILE *file;
 };
 uint64_t grade_drive_index(const struct grade_plan *plan, uint32_t world, uint32_t style, uint64_t seed_offset);
-/* Makes the directory, reads back what an earlier call finished, and opens the file to go on. */
+/* Makes the directory, reads the chunks that an earlier call finished, and opens the file to append to it. */
 enum oto_status grade_store_open(const struct grade_plan *plan, struct grade_store *store, struct oto_error *error);
-/* Writes a finished drive through to the file. */
+/* Writes the chunks of a finished drive to the file and flushes it. */
 enum oto_status grade_store_put(const struct grade_plan *plan, struct grade_store *store, uint64_t drive,
                                 struct oto_error *error);
 void grade_store_close(struct grade_store *store);
@@ -124,20 +124,20 @@ void grade_store_close(struct grade_store *store);
 
 struct grade_cost {
     uint64_t drives; /* of this call */
-    int64_t cpu_ns;  /* spent in them */
+    int64_t cpu_ns;  /* CPU time of these drives */
 };
-/* Simulates and calibrates every drive that is not done, `jobs` at once; stops at the first error or a signal. */
+/* Simulates and calibrates every drive that is not done, in `jobs` threads; stops at the first error or a signal. */
 enum oto_status grade_run(const struct grade_plan *plan, struct grade_store *store, uint32_t jobs, struct grade_cost *cost,
                           struct oto_error *error);
 
 /* ---- summary.c ---- */
 
 struct grade_score {
-    uint64_t chunks, accepted, wrong; /* wrong: accepted, and beyond the threshold in an angle */
+    uint64_t chunks, accepted, wrong; /* wrong: accepted with an angle beyond the threshold */
     uint64_t within;                  /* all three angles within the threshold, accepted or not */
     double recall, precision;         /* precision NaN where nothing was accepted */
-    double mean_error_deg[3], mean_all_deg[3]; /* of the accepted, of all */
-    double coverage[3];               /* share of accepted whose error is within its 3-sigma bound */
+    double mean_error_deg[3], mean_all_deg[3]; /* of the accepted chunks; of all chunks */
+    double coverage[3];               /* share of the accepted chunks whose error is within its 3-sigma bound */
     double coverage_all[3];
     struct grade_axis_score {
         uint64_t accepted, wrong, covered; /* covered: the error is inside the bound, accepted or not */
@@ -146,7 +146,7 @@ struct grade_score {
 };
 struct grade_summary {
     struct grade_score scores[GRADE_TIMES];
-    uint64_t chunks, false_drives; /* drives that were accepted and wrong at any time */
+    uint64_t chunks, false_drives; /* drives whose calibration was at any time accepted and wrong */
     uint64_t false_axis_drives[OTO_CALIBRATION_AXES];
     double worst_deg;
     double recall_50_min, recall_75_min; /* NaN: not reached */
@@ -172,7 +172,7 @@ enum oto_status grade_plot_curves(const struct grade_plan *plan, const struct gr
 enum oto_status grade_plot_histograms(const struct grade_plan *plan, uint32_t world, uint32_t style,
                                       const struct oto_mount_calibration_histogram_record *record,
                                       const double *true_rpy_deg, uint64_t seed, struct oto_error *error);
-/* "DIR/<what>_<world>[_<style>].<end>" */
+/* Makes the path "DIR/<what>_<world>[_<style>].<end>". */
 void grade_path(const struct grade_plan *plan, const char *what, uint32_t world, uint32_t style, const char *end,
                 char *path, size_t bytes);
 

@@ -26,7 +26,7 @@ const int grade_driveworks_count = sizeof grade_driveworks / sizeof *grade_drive
 
 enum { WIDTH = 920, HEIGHT = 900, LEFT = 72, RIGHT = 290 };
 
-/* A picture within the page, and what its axes span. */
+/* A picture within the page, and the ranges of its axes. */
 struct panel {
     FILE *to;
     struct svg_page page;
@@ -122,7 +122,7 @@ static double axis_recall_of(const void *context, int index)
     return (double)score->axes[curve->axis].accepted / (double)score->chunks;
 }
 
-/* NaN, and not drawn, where nothing was accepted. */
+/* The precision of an axis; NaN, which is not drawn, where nothing was accepted. */
 static double axis_precision_of(const void *context, int index)
 {
     const struct axis_curve *curve = context;
@@ -138,7 +138,7 @@ static double recall_of_driveworks(const void *context, int index)
 
 static const char *const axis_titles[OTO_CALIBRATION_AXES] = {"pitch", "yaw", "roll to the mean road", "roll to gravity"};
 
-/* Rows of the legend used so far. */
+/* Draws the recall and precision of the axes; returns the number of rows of the legend that are used. */
 static int draw_axis_recalls(const struct panel *panel, const struct grade_summary *summary)
 {
     char style[96], text[96];
@@ -174,7 +174,7 @@ static void draw_recalls(const struct panel *panel, const struct grade_plan *pla
 
 struct error_curve {
     const struct grade_summary *summary; /* NULL: DriveWorks */
-    int angle; /* an axis, or roll, pitch, yaw of DriveWorks */
+    int angle; /* an enum oto_calibration_axis; for DriveWorks 0 roll, 1 pitch, 2 yaw */
 };
 
 static double error_of(const void *context, int index)
@@ -241,7 +241,7 @@ enum oto_status grade_plot_curves(const struct grade_plan *plan, const struct gr
 
 /* ---- histograms ---- */
 
-#define ENVELOPE_DEG 0.7 /* histogram.sigma_deg of the plugin, and how much higher than an ideal mode a bin may be */
+#define ENVELOPE_DEG 0.7 /* histogram.sigma_deg of the plugin; below: how much higher than an ideal mode a bin may be */
 #define ENVELOPE_ABOVE 1.2
 
 static double smoothed(const uint16_t *counts, int at)

@@ -1,6 +1,7 @@
 /*
- * What is finished stays finished: chunks.csv holds a row for each half minute of each drive and method, whole drives only,
- * and grade.yaml what they have in common. A later call takes them over and goes on; more seeds may be asked for.
+ * The files of a grade: chunks.csv has a row for each half minute of each drive and method, and only of finished drives;
+ * grade.yaml has the settings that the drives have in common. A later call reads the finished drives and makes the others, also
+ * those of more seeds.
  */
 #include "grade/grade.h"
 
@@ -16,7 +17,7 @@
 static const char header[] = "world,traffic,seed,method,minute,state,percent,true_roll_deg,true_pitch_deg,true_yaw_deg,roll_deg,"
                              "pitch_deg,yaw_deg,bound_roll_deg,bound_pitch_deg,bound_yaw_deg,first_accepted_s,worst_accepted_deg";
 static const char *const axis_columns[] = {"accepted", "error_deg", "bound_deg", "worst_accepted_deg"};
-enum { NUMBERS = 12 + 4 * OTO_CALIBRATION_AXES }; /* of a row, behind the state */
+enum { NUMBERS = 12 + 4 * OTO_CALIBRATION_AXES }; /* numbers of a row, after the state */
 
 static const char *style_name(const char *style)
 {
@@ -103,7 +104,7 @@ static uint32_t state_of(const char *name)
     return state;
 }
 
-/* ",1,2,3\n" with exactly so many numbers. */
+/* Reads exactly NUMBERS numbers from a text such as ",1,2,3\n". */
 static bool take_numbers(const char *text, double *numbers)
 {
     for (int i = 0; i < NUMBERS; i++) {
@@ -138,7 +139,7 @@ static void fill_point(struct grade_chunk *chunk, int time, uint32_t state, cons
     }
 }
 
-/* A row of this plan goes to its place; others, and torn ones, are left out. */
+/* Stores a row of this plan in its chunk. Other rows, and rows that are not complete, are left out. */
 static void take_row(const struct grade_plan *plan, struct grade_store *store, const char *line)
 {
     struct words words;
@@ -229,7 +230,7 @@ static void describe(FILE *to, const struct grade_plan *plan)
     (void)fprintf(to, "]\nthreshold_deg: %.2f\ndrive_s: %.0f\n", GRADE_THRESHOLD_DEG, GRADE_DRIVE_S);
 }
 
-/* An earlier grade of other things is not mixed with this one. */
+/* Refuses a directory whose grade.yaml has another hash, so that the chunks of two grades are not mixed. */
 static enum oto_status check_common(const struct grade_plan *plan, const char *path, struct oto_error *error)
 {
     char line[256], wanted[64];

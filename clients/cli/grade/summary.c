@@ -60,7 +60,7 @@ static void divide(struct grade_score *score)
     }
 }
 
-/* P(at most `count` of `all`) where each is one with probability p. */
+/* The probability of at most `count` successes in `all` trials with the success probability p. */
 static double binomial_tail(uint64_t count, uint64_t all, double p)
 {
     double sum = 0.0;
@@ -84,13 +84,13 @@ double grade_share_below(uint64_t count, uint64_t all)
     return high;
 }
 
-/* Lower 95 % limit of a share. */
+/* Lower 95 % limit of a share of which `count` of `all` were seen. */
 static double share_above(uint64_t count, uint64_t all)
 {
     return 1.0 - grade_share_below(all - count, all);
 }
 
-/* Where the curve of recall first reaches a share, linear between its points. */
+/* The minutes at which the recall first reaches a share, linear between the points of the curve. */
 static double reaches(const struct grade_summary *summary, double share)
 {
     for (int i = 0; i < GRADE_TIMES; i++) {
@@ -269,7 +269,7 @@ static void json_time(FILE *to, int time, const struct grade_score *score)
     (void)fputc('}', to);
 }
 
-/* None wrong of n: with 95 % confidence the rate of wrong ones is below 3/n. */
+/* Rule of three: if none of n results is wrong, the rate of wrong results is below 3/n with 95 % confidence. */
 static double false_rate_below(const struct grade_summary *summary)
 {
     const double accepted = (double)summary->scores[GRADE_TIMES - 1].accepted;

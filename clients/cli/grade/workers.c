@@ -12,7 +12,7 @@ struct crew {
     const struct grade_plan *plan;
     struct grade_store *store;
     struct grade_cost *cost;
-    pthread_mutex_t lock; /* of all below, the store's file and marks, and the cost */
+    pthread_mutex_t lock; /* protects the members below, the store's file and `done`, and the cost */
     uint64_t next, finished, wanted;
     struct cli_bar bar;
     enum oto_status status;

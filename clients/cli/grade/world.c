@@ -117,7 +117,7 @@ void grade_world_close(struct grade_world *world)
     *world = (struct grade_world){0};
 }
 
-/* Installed beside this program, else in the checkout that the program was built from. */
+/* Grades are installed beside this program, or are in the checkout from which the program was built. */
 enum oto_status grade_world_find(const char *name, char *path, size_t bytes, struct oto_error *error)
 {
     char folder[PATH_BYTES];

@@ -16,7 +16,7 @@ enum { X, Y, HEADING, TARGET_NUMBERS };
 struct check {
     const struct model_options *options;
     struct oto_model *model;
-    double tolerance; /* relative to the expected number, or to 1 where that is smaller */
+    double tolerance; /* relative to the expected number, or to 1 if its magnitude is smaller than 1 */
     double target[TARGET_NUMBERS];
     int target_count;
     const char *columns[OTO_MODEL_MAX_STATES + 1]; /* t_s, then the states */
@@ -24,7 +24,7 @@ struct check {
     int64_t last_ns;
     double last_distance_sq_m2, last_alignment;
     uint64_t rows;
-    uint64_t infeasible, astray; /* number of the first such row, from 1; 0: none */
+    uint64_t infeasible, astray; /* number of the first row that is infeasible or astray, from 1; 0: none */
     char why[160];
 };
 
@@ -40,7 +40,7 @@ static void compare(struct check *check, const struct oto_row *row, const double
     }
 }
 
-/* The squared distance must not grow, and the heading must not turn away. */
+/* Checks that the squared distance to the target does not grow and that the heading does not turn away from it. */
 static void approach(struct check *check, const struct oto_row *row)
 {
     struct oto_truth_record truth;

@@ -70,7 +70,7 @@ void model_parse(int argc, char **argv, const char *letters, const char *synopsi
 
 /* ---- the model ---- */
 
-/* Names of the same models in other software. */
+/* Names that other software uses for our models. */
 static const struct {
     const char *other, *name;
 } synonyms[] = {{"cv", "constant_velocity"}, {"ca", "constant_acceleration"}, {"cvtr", "ctrv"},

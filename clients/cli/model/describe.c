@@ -73,7 +73,7 @@ static void print_quantities(const char *title, const struct oto_model_quantity 
     (void)printf("%s", json ? "]" : "");
 }
 
-/* The initial state, which only a vehicle needs, is left out. */
+/* True for a parameter of the initial state, which is not listed because only a vehicle needs it. */
 static bool is_initial(const struct oto_param *param)
 {
     return strncmp(param->key, "initial.", strlen("initial.")) == 0;

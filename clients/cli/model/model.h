@@ -26,15 +26,15 @@ int model_check(int argc, char **argv);
 /* `otolith model NAME [OPTION...]`: accepts the options in `letters`, and at most one argument, the model. */
 void model_parse(int argc, char **argv, const char *letters, const char *synopsis, const char *doc,
                  struct model_options *options);
-/* Opens --model with --params and --set. */
+/* Opens the model of --model with the parameters of --params and --set. */
 enum oto_status model_open(const struct model_options *options, struct oto_model **model, struct oto_error *error);
-/* A plugin's id as a model's name: without motion_. */
+/* The name of a model: the plugin's id without the prefix motion_. */
 const char *model_name(const struct oto_plugin_descriptor *descriptor);
 
 /* Accepts one finite number. */
 enum oto_status model_number(const char *text, double *number, struct oto_error *error);
 
-/* The shortest digits that read back as the same number. */
+/* Prints the fewest digits that read back as the same number. */
 void model_print_number(FILE *to, double number);
 
 #endif

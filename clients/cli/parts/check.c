@@ -1,5 +1,5 @@
 /*
- * Simulates a part at rest and compares what comes out with its document: N, the rms of a sample, and the lowest point of the
+ * Simulates a part at rest and compares the samples with the part's document: N, the rms of a sample, and the lowest point of the
  * Allan deviation. The mean of the three axes is compared; seeds are fixed, so the table is the same on every machine.
  */
 #include <math.h>
@@ -23,7 +23,7 @@ enum { WHITE_SAMPLES = 200000, FLOOR_SAMPLES = 400000, POINTS_PER_DECADE = 10 };
 
 enum quantity { N, RMS, STABILITY, QUANTITIES };
 
-/* The natural unit of each quantity: factor from the triad's own. */
+/* The unit in which data sheets give each quantity, and the factor from the unit of the triad. */
 static const struct {
     const char *name;
     struct {
@@ -100,7 +100,7 @@ static double mean_of(const double *axes)
     return (axes[0] + axes[1] + axes[2]) / 3.0;
 }
 
-/* One row of the table; returns whether it is within the limit. */
+/* Writes one row of the table; returns whether the difference is within the limit. */
 static bool put_row(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode, enum oto_part_triad triad,
                     enum quantity quantity, double sheet_u, double simulated_u)
 {

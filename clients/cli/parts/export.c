@@ -6,7 +6,7 @@
 
 #define RT2 1.41421356237309504880
 
-/* A random walk has no correlation time, but SDF needs one: the value of its documentation. */
+/* A random walk has no correlation time, but SDF needs one. This is the value in SDF's documentation. */
 #define SDF_CORRELATION_S 3600.0
 
 /* Kalibr takes one number for all axes: that of the axis with the most noise. */
@@ -21,7 +21,7 @@ static void kalibr_line(FILE *to, const char *key, bool known, double value, con
                   known ? "" : "; the part has no source for it");
 }
 
-/* Allan's N of the noisiest axis; an rms holds for a sample at any rate. */
+/* Allan's N of the noisiest axis. If the part has an rms, it is that of a sample at any rate. */
 static double two_sided(const struct oto_part_noise *noise, double rate_hz)
 {
     return noise->has_rms ? largest(noise->rms_u) / sqrt(rate_hz) : largest(noise->white_u_rthz) / RT2;
@@ -56,7 +56,7 @@ static void sdf_axis(FILE *to, const struct oto_part_mode *mode, enum oto_part_t
     const struct oto_part_number *digit = oto_part_number(mode, triad, "resolution");
     const struct oto_part_number *offset = oto_part_number(mode, triad, "zero_offset");
     const struct oto_part_number *bias = oto_part_number(mode, triad, "constant_bias");
-    /* SDF's field is in tesla. */
+    /* SDF has the magnetic field in tesla. */
     const double unit = triad == OTO_PART_MAGNETOMETER ? 1e-6 : 1.0;
     oto_part_noise(mode, triad, &noise);
     (void)fprintf(to, "    <%c>\n      <noise type=\"%s\">\n", "xyz"[axis],

@@ -14,7 +14,7 @@ enum dialect { MATLAB, MAVS };
 
 static const char *const sections[OTO_PART_TRIADS] = {"Accelerometer", "Gyroscope", "Magnetometer"};
 
-/* Terms that a file takes as they are. */
+/* Terms that both kinds of file have with the same meaning, so that no factor is needed. */
 static const struct {
     const char *term, *names[2];
 } plain[] = {
@@ -55,7 +55,7 @@ static void put_triad(FILE *to, const struct oto_part_mode *mode, enum oto_part_
     oto_part_noise(mode, triad, &noise);
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         const struct oto_part_number *number = oto_part_number(mode, triad, plain[i].term);
-        if (number != NULL && i < 2) { /* one number for all axes */
+        if (number != NULL && i < 2) { /* the first two terms have one number for all axes */
             put_scalar(to, plain[i].names[dialect], fmin(number->value_u[0], fmin(number->value_u[1], number->value_u[2])),
                        &first);
         } else if (number != NULL) {

@@ -39,7 +39,7 @@ struct importing {
     void *warn_context;
     struct oto_error *error;
     const struct oto_value *triads[OTO_PART_TRIADS];
-    bool is_two_sided; /* of the triad at hand: MATLAB's 'single-sided' */
+    bool is_two_sided; /* of the current triad: MATLAB's 'single-sided', which is Allan's N */
 };
 
 static const struct oto_value *find_section(const struct oto_value *map, int triad)
@@ -61,7 +61,7 @@ static bool find_sections(struct importing *importing, const struct oto_value *m
     return any;
 }
 
-/* The sections at the root, or those of the selected entry. */
+/* Finds the sections of the triads at the root, or in the selected entry. */
 static enum oto_status find_entry(struct importing *importing, const struct oto_value *root, const char *entry,
                                   const struct oto_value **found)
 {

@@ -6,34 +6,34 @@
 
 #include "parts/library.h"
 
-/* A part in every convention side by side. */
+/* Prints the numbers of a part in every convention. */
 void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
 void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
 
 /*
- * Simulates a part at rest and prints what differs from its document as rows of a Markdown table. Adds to `beyond` the rows
- * that differ by more than 5 %.
+ * Simulates a part at rest and prints the differences from its document as rows of a Markdown table. Adds to `beyond` the
+ * number of rows that differ by more than 5 %.
  */
 void parts_check_head(FILE *to);
 enum oto_status parts_check(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode, uint32_t *beyond,
                             struct oto_error *error);
 
 enum parts_format { PARTS_KALIBR, PARTS_SDF, PARTS_MATLAB, PARTS_MAVS };
-/* rate_hz 0: that of the mode. A value without a source in the part is 0, with a comment in the output. */
+/* rate_hz 0: the rate of the mode. A value without a source in the part is 0, with a comment in the output. */
 enum oto_status parts_export(FILE *to, enum parts_format format, const struct oto_part *part,
                              const struct oto_part_mode *mode, double rate_hz, struct oto_error *error);
 
 /*
- * A part file from the JSON of MATLAB's imuSensor (one part, or several by name: `entry`, NULL: the only one) or of MAVS, or
- * from the imu.yaml of Kalibr or allan_variance_ros.
- * `name` is the name of the new part. Nothing is written on failure.
+ * Writes a part file from the JSON of MATLAB's imuSensor or of MAVS, or from the imu.yaml of Kalibr or allan_variance_ros.
+ * `entry`: the name of the part if the file has several; NULL: the only one. `name` is the name of the new part. Nothing is
+ * written on failure.
  */
 enum oto_status parts_import(FILE *to, const char *path, const char *entry, const char *name, oto_warn_function warn,
                              void *warn_context, struct oto_error *error);
 
-/* Of import and export. */
+/* The functions below are shared by the files of import and export. */
 void parts_export_json(FILE *to, bool is_mavs, const struct oto_part *part, const struct oto_part_mode *mode, double rate_hz);
-/* The map with Kalibr's keys, or NULL. */
+/* Finds the map with Kalibr's keys; NULL: there is none. */
 const struct oto_value *parts_find_kalibr(const struct oto_value *root, const char *entry);
 enum oto_status parts_put_kalibr(FILE *to, const char *path, const char *name, const struct oto_value *map,
                                  struct oto_error *error);

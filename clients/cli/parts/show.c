@@ -59,7 +59,7 @@ static const struct convention {
     {OTO_PART_MAGNETOMETER, WALK, 1e3, "nT/√s", "k_nt_rts", "random walk: Allan K"},
 };
 
-/* False: the part has no value for it. */
+/* Converts the noise of a part to a convention. False: the part has no value for this convention. */
 static bool convert(const struct convention *convention, const struct oto_part_noise *noise, double axes[3])
 {
     const double *values = convention->source == WHITE         ? noise->white_u_rthz
@@ -97,7 +97,7 @@ static const char *kind_of(const struct oto_part_number *number)
     return number->is_derived ? "derived" : number->is_max ? "max" : "typ";
 }
 
-/* Where the curve of a floor is known, and how far it is continued. */
+/* Prints the averaging times at which the floor of a deviation curve is known, and to which times the model continues it. */
 static void show_range(FILE *to, const struct oto_part_number *number)
 {
     if (strcmp(number->term, "in_run_bias_stability") != 0 && strcmp(number->term, "bias_instability") != 0) {

@@ -24,7 +24,7 @@ static void take(struct axis *axis, double value)
     axis->high = fmax(axis->high, value);
 }
 
-/* Adds a margin; a constant gets a range of its own. */
+/* Adds a margin to both ends of an axis; a constant gets a range around its value. */
 static void widen(struct axis *axis, double margin)
 {
     if (!(axis->low <= axis->high)) {
@@ -65,7 +65,7 @@ static void draw_grid(FILE *to, const struct axis *x, const struct axis *y)
     svg_frame(to, &page);
 }
 
-/* The points of one column of pixels: the first, minimum and maximum in their order, the last. */
+/* Draws the points of one pixel column: the first point, minimum and maximum in the order of x, and the last point. */
 static void draw_column(FILE *to, const struct picture_point *points, size_t count, const struct axis *x,
                         const struct axis *y)
 {

@@ -9,19 +9,19 @@
 #include "document/document.h"
 #include "parts/library.h"
 
-#define INDEX "{i}" /* in a path of an entry for many vehicles */
+#define INDEX "{i}" /* stands for the index of a vehicle in a path */
 enum { MOST_FILES = 16384, MOST_VEHICLES = 10000, PLACE_BYTES = 512 };
 
 struct search {
     struct named_files *found;
-    char directory[PATH_MAX]; /* of this process: overrides name files from there */
-    bool in_world;            /* false: in a file that the world names */
+    char directory[PATH_MAX]; /* working directory of this process: paths in overrides are relative to it */
+    bool in_world;            /* true: the scalar is in the world file; false: in a file that the world file names */
     enum oto_status status;
 };
 
 /* ---- paths ---- */
 
-/* An absolute path without ".", ".." and repeated slashes. Symbolic links stay, as a world file's author wrote them. */
+/* Makes a path without ".", ".." and repeated slashes. Symbolic links are not resolved: the world file's author wrote them. */
 static bool normalise(const char *path, char *to, size_t bytes)
 {
     size_t used = 0;
@@ -50,7 +50,7 @@ static bool is_from_file(const struct oto_value *value)
     return strncmp(value->file, "--set ", 6) != 0;
 }
 
-/* The path that a scalar names, whether there is such a file or not. */
+/* The path that a scalar names; the file need not exist. */
 static bool path_of(const struct search *search, const struct oto_value *value, char *path, size_t bytes)
 {
     char joined[2 * PATH_MAX];
@@ -70,7 +70,7 @@ static bool is_part(const struct oto_value *value)
     return value->key != NULL && strcmp(value->key, "part") == 0;
 }
 
-/* True if it names a regular file; a part may be named as vendor/part. */
+/* True if a scalar names a regular file. A part is named by its path or as vendor/part (*by_name). */
 static bool find_file(const struct search *search, const struct oto_value *value, char *path, size_t bytes, bool *by_name)
 {
     char part[PATH_MAX];
@@ -104,7 +104,7 @@ static uint32_t index_of(const struct oto_value *value)
     return i;
 }
 
-/* "vehicles.0.motion.params.file", as oto_document_set takes it. */
+/* Writes the place of a value in the form of oto_document_set: "vehicles.0.motion.params.file". */
 static bool put_place(const struct oto_value *value, char *place, size_t bytes, size_t *used)
 {
     if (value->parent == NULL) {
@@ -124,7 +124,7 @@ static bool put_place(const struct oto_value *value, char *place, size_t bytes, 
 
 static void search_file(struct search *search, const char *path);
 
-/* With any place if `place` is NULL. */
+/* True if the list has the path with this place; with any place if `place` is NULL. */
 static bool is_known(const struct named_files *found, const char *path, const char *place)
 {
     for (uint32_t i = 0; i < found->count; i++) {
@@ -162,7 +162,7 @@ static bool needs_place(const struct search *search, const struct oto_value *val
     return search->in_world && (by_name || value->text[0] == '/' || !is_from_file(value) || ends_in(path, ".so"));
 }
 
-/* "drives/{i}.csv" names a file for each vehicle. */
+/* Adds the files of a pattern such as "drives/{i}.csv", which names one file for each vehicle. */
 static void take_files_of_vehicles(struct search *search, const struct oto_value *value)
 {
     char pattern[PATH_MAX], path[PATH_MAX], place[PLACE_BYTES];
@@ -219,7 +219,7 @@ static void search_value(struct search *search, const struct oto_value *value)
     }
 }
 
-/* A file that is no document of ours names no others. */
+/* Searches a file for names of further files if it is a YAML or JSON document. */
 static void search_file(struct search *search, const char *path)
 {
     struct oto_document *document = NULL;

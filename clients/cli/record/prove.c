@@ -11,12 +11,12 @@
 
 /* A recorded channel and the computed one of the same topic. */
 struct pair {
-    bool computed; /* the world has it, with the same record type */
-    uint32_t index; /* in the world */
+    bool computed; /* the world that is run again has the channel with the same record type */
+    uint32_t index; /* of the channel in that world */
     uint64_t first_seq, samples;
 };
 
-/* The first sample that is not the computed one. */
+/* The first recorded sample that differs from the computed one. */
 struct difference {
     bool found;
     const struct recorded_channel *channel;
@@ -31,10 +31,10 @@ struct proof {
     struct rerun *rerun;
     struct pair *pairs;
     struct oto_buffer message;
-    uint64_t same, missing; /* samples; missing: not in the file, between samples that are */
+    uint64_t same, missing; /* numbers of samples; missing: absent from the file between two recorded samples */
     struct difference difference;
     bool over; /* the world has reached its end */
-    bool out_of_order; /* a sample came when the world had overwritten it */
+    bool out_of_order; /* the world had overwritten the computed sample before the recorded one was read */
     _Alignas(8) unsigned char payload[OTO_RECORD_MAX_BYTES];
 };
 
@@ -159,7 +159,7 @@ static enum oto_status prove(struct proof *proof, struct oto_error *error)
     return status == OTO_CLOSED ? OTO_OK : status;
 }
 
-/* The hashes of the boundaries that the samples did not reach. */
+/* Runs the world to the end of the log and compares the hashes of the ticks after the last sample. */
 static enum oto_status finish(struct proof *proof, struct oto_error *error)
 {
     const struct rerun_facts *facts = rerun_facts(proof->rerun);
@@ -304,8 +304,8 @@ static int report(const struct proof *proof, const char *path, bool json)
 }
 
 /*
- * Samples are taken in the order of their times. Where a fault has moved the stamps of a sensor, that is not the order in
- * which they were computed: then they are taken as they were written.
+ * Compares the samples in the order of their times. If a fault has moved the time stamps of a sensor, that is not the order in
+ * which the samples were computed; then they are compared again in the order in which they were written.
  */
 int prove_recording(const char *path, bool json)
 {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Prints the result; an exit code of the command line. */
+/* Prints the result and returns an exit code. */
 int prove_recording(const char *path, bool json);
 
 #endif

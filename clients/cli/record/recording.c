@@ -12,7 +12,7 @@
 #define VIEW_PERIOD_NS INT64_C(10000000)  /* simulated */
 #define DIAGNOSTICS_PERIOD_NS INT64_C(1000000000)
 #define ZSTD_LEVEL 1
-#define LOG_FLUSH_US 200000 /* a live server writes its log ten times a second: the inputs of the last samples are then there */
+#define LOG_FLUSH_US 200000 /* the server writes its log every 100 ms; after this time it has the inputs of the last samples */
 enum { BATCH = 256, MOST_LOSSLESS = 1024 };
 
 /* ---- channels ---- */
@@ -46,7 +46,7 @@ static enum oto_status add_view_channel(struct recording *recording, enum oto_ro
     return status == OTO_OK ? recording_add_channel(recording, recording->schemas[view], topic, id, error) : status;
 }
 
-/* All vehicles share /tf, all events /rosout. */
+/* Adds a view of a channel. All vehicles share the topic /tf, and all events share /rosout. */
 static enum oto_status add_view(struct recording *recording, struct recording_row *row, enum oto_ros_view view,
                                 struct oto_error *error)
 {
@@ -166,7 +166,7 @@ static void acknowledge(struct recording *recording)
     }
 }
 
-/* A message of the control socket lists at most 1024 channels; a world in real time waits for nobody anyway. */
+/* A request lists at most 1024 channels. With more, only a world in real time can be recorded: it waits for no reader anyway. */
 static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
 {
     if (recording->count > MOST_LOSSLESS) {
@@ -186,7 +186,7 @@ static enum oto_status begin_lossless(struct recording *recording, struct oto_er
     const enum oto_status status = oto_lossless_begin(recording->client, channels, recording->count, error);
     free(channels);
     if (status == OTO_OK) {
-        acknowledge(recording); /* the world waits from its newest records on, but the readers begin at the oldest */
+        acknowledge(recording); /* the world counts from its newest records, but the readers begin at the oldest */
     }
     return status;
 }
@@ -208,7 +208,7 @@ static enum oto_status open_file(struct recording *recording, const struct recor
     return oto_mcap_writer_open(&mcap, &recording->writer, error);
 }
 
-/* The file is truncated only after all topics are found. When it exists, no sample is lost any more. */
+/* The file is made after all topics are found. Once the file exists, no later sample is lost. */
 static enum oto_status start(struct recording *recording, const struct recording_options *options, struct oto_error *error)
 {
     struct oto_clock clock = {0};
@@ -293,7 +293,7 @@ static enum oto_status put(struct recording *recording, uint16_t channel, const 
     return oto_mcap_write(recording->writer, &message, error);
 }
 
-/* The part of a sample head that a standard message has no room for, where it is not the usual. */
+/* Writes the sample head for a standard message, which cannot contain it, if the head has flags or another sensor time. */
 static enum oto_status put_head(struct recording *recording, struct recording_row *row, const struct oto_sample_head *head,
                                 struct oto_error *error)
 {
@@ -341,7 +341,7 @@ static enum oto_status put_views(struct recording *recording, struct recording_r
     return status;
 }
 
-/* The head goes first, so that a reader has it when the sample comes. */
+/* Writes the sample head before the sample, so that a reader knows the head when it reads the sample. */
 static enum oto_status put_sample(struct recording *recording, struct recording_row *row, const struct oto_sample_head *head,
                                   const void *payload, struct oto_error *error)
 {
@@ -374,7 +374,7 @@ static enum oto_status drain_row(struct recording *recording, struct recording_r
     return status;
 }
 
-/* Once a second of real time what is in memory goes to the file. */
+/* Writes the data in memory to the file once a second of real time. */
 static enum oto_status flush_when_due(struct recording *recording, struct oto_error *error)
 {
     const int64_t now_ns = cli_now_ns();
@@ -404,7 +404,7 @@ static bool is_over(const struct recording *recording)
 
 enum oto_status recording_drain(struct recording *recording, uint64_t *count, struct oto_error *error)
 {
-    const bool over = is_over(recording); /* read before the samples, so that none is missing */
+    const bool over = is_over(recording); /* checked before the samples are read, so that no sample is missed */
     *count = 0;
     for (uint32_t i = 0; i < recording->count && recording->status == OTO_OK; i++) {
         recording->status = drain_row(recording, &recording->rows[i], count, &recording->error);

@@ -1,4 +1,4 @@
-/* What a recording holds beside samples: the origin of the world, its inputs, facts of the end. */
+/* The parts of a recording beside the samples: the origin of the world, its inputs, and the facts of the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static const char *text_of(const struct oto_value *facts, const char *key)
     return value != NULL && value->kind == OTO_VALUE_SCALAR ? value->text : NULL;
 }
 
-/* A log without entries, for a world that writes none: it names the world, its seed and its overrides. */
+/* Attaches a log without entries for a world that writes no log: it names the world, its seed and its overrides. */
 static enum oto_status attach_start(struct recording *recording, const struct oto_value *facts, const char *world_path,
                                     uint64_t world_hash, struct oto_error *error)
 {
@@ -88,7 +88,7 @@ static enum oto_status attach_start(struct recording *recording, const struct ot
     return status;
 }
 
-/* A playback is proven as the recording that it plays: world, files and inputs are copied from there. */
+/* Copies world, files and inputs from the recording that a playback plays, so that `otolith verify` proves that recording. */
 static enum oto_status copy_origin(struct recording *recording, const char *path, struct oto_error *error)
 {
     struct oto_mcap_reader *reader = NULL;
@@ -111,7 +111,7 @@ static enum oto_status copy_origin(struct recording *recording, const char *path
     return status;
 }
 
-/* The files that the world names. `facts`: what the server reports about itself. */
+/* Attaches the files that the world names. `facts`: the server's reply to `info`. */
 static enum oto_status attach_named_files(struct recording *recording, const struct oto_value *facts, const char *world_path,
                                           struct oto_error *error)
 {
@@ -164,7 +164,7 @@ static enum oto_status attach_world(struct recording *recording, const struct re
     return status;
 }
 
-/* All channels of the world, so that a topic that is not recorded still has its name and type. */
+/* Attaches the field tables of all channels, so that the name and type of a topic that is not recorded are known. */
 static enum oto_status attach_schema(struct recording *recording, struct oto_error *error)
 {
     const struct oto_segment_header *header = oto_client_header(recording->client);
@@ -247,7 +247,7 @@ enum oto_status recording_attach_origin(struct recording *recording, const struc
 
 /* ---- inputs ---- */
 
-/* The next part of the log: whole lines. 0: there is none. */
+/* Reads the next whole lines of the log; returns their bytes, 0 if there are none. */
 static size_t read_lines(int fd, uint64_t offset, char *text, size_t room)
 {
     const ssize_t got = pread(fd, text, room, (off_t)offset);
@@ -292,7 +292,7 @@ enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t
     return oto_mcap_write(recording->writer, &message, error);
 }
 
-/* What `ros2 bag info` prints; the file is its own, so that no metadata.yaml is needed beside it. */
+/* Adds the metadata that `ros2 bag info` prints, so that no metadata.yaml is needed beside the file. */
 static enum oto_status add_rosbag2(struct recording *recording, struct oto_error *error)
 {
     const uint64_t start_ns = recording->start_ns > 0 ? (uint64_t)recording->start_ns : 0;

@@ -13,7 +13,7 @@
 
 #define FILE_MOST_BYTES (256u << 20)
 
-/* OTO_LIMIT: it is too large to be in a recording. */
+/* Reads a file. OTO_LIMIT: the file is too large for a recording. */
 static enum oto_status read_whole(const char *path, unsigned char **data, size_t *bytes, struct oto_error *error)
 {
     struct stat facts;

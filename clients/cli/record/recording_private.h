@@ -24,10 +24,10 @@ struct recording_row {
     struct oto_ros_type *ros;
     char topic[OTO_ROS_TOPIC_BYTES];
     uint16_t schema, id;
-    uint16_t head_id; /* of the sample heads that the message has no room for; 0: none yet */
+    uint16_t head_id; /* channel of the sample heads, if the message cannot contain them; 0: none yet */
     struct recording_view views[RECORDING_MOST_VIEWS];
     uint32_t view_count;
-    bool over; /* beyond the end of the recording */
+    bool over; /* the channel has reached the end of the recording */
 };
 
 struct recording {
@@ -61,24 +61,24 @@ enum oto_status recording_add_channel(struct recording *recording, uint16_t sche
 
 /* ---- recording_facts.c: what is in the file beside samples ---- */
 
-/* World file, field tables, parameters, start of the run. */
+/* Attaches world file, field tables, parameters and the facts of the start. */
 enum oto_status recording_attach_origin(struct recording *recording, const struct recording_options *options,
                                         struct oto_error *error);
 enum oto_status recording_attach(struct recording *recording, const char *name, const char *media_type, const void *data,
                                  size_t bytes, struct oto_error *error);
-/* The whole lines that the log of inputs has grown by. */
+/* Attaches the whole lines that were added to the log of inputs since the last call. */
 enum oto_status recording_attach_log(struct recording *recording, struct oto_error *error);
-/* Facts of the end, and what rosbag2 reads. */
+/* Adds the facts of the end and the metadata that rosbag2 reads. */
 enum oto_status recording_add_end(struct recording *recording, struct oto_error *error);
-/* A DiagnosticArray of the world's counters. */
+/* Writes a DiagnosticArray of the world's counters. */
 enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t_ns, struct oto_error *error);
 
 /* ---- recording_files.c: files that the world names ---- */
 
-/* `world_path` is absolute; `overrides` as "path=value". */
+/* Attaches the files. `world_path` is absolute; an override is "path=value". */
 enum oto_status recording_attach_files(struct recording *recording, const char *world_path, const char *const *overrides,
                                        uint32_t override_count, struct oto_error *error);
-/* The checkpoint from which the run continues, if the log of inputs has one. */
+/* Attaches the checkpoint from which the run was restored, if the log of inputs names one. */
 enum oto_status recording_attach_restored(struct recording *recording, struct oto_error *error);
 
 #endif

@@ -18,16 +18,16 @@ enum { MOST_OVERRIDES = 256 };
 
 struct logged_node {
     char *node;
-    uint64_t hash; /* of its plugin's file */
+    uint64_t hash; /* hash of the plugin's file */
 };
 
 struct rerun {
     struct oto_run_log_reader *log;
     struct oto_run_log_line line;
-    bool has_line; /* that was not applied yet */
+    bool has_line; /* `line` is not applied yet */
     struct oto_sim *sim;
     struct rerun_facts facts;
-    /* of the log's beginning */
+    /* from the first entries of the log */
     char *world_path, *restore_path;
     uint64_t world_hash, seed;
     char *overrides[MOST_OVERRIDES];
@@ -120,7 +120,7 @@ static enum oto_status take_beginning(struct rerun *rerun, struct oto_error *err
 
 /* ---- opening ---- */
 
-/* A file without a name, which the log's reader opens by its descriptor. */
+/* Puts the log into a memory file without a name, which the log's reader opens by its descriptor. */
 static enum oto_status open_log(struct rerun *rerun, const char *inputs, size_t bytes, struct oto_error *error)
 {
     char path[64];
@@ -142,7 +142,7 @@ static enum oto_status open_log(struct rerun *rerun, const char *inputs, size_t 
     return status;
 }
 
-/* A file with any bytes. */
+/* Reads a file, which may have any bytes. */
 static enum oto_status read_bytes(const char *path, void **bytes, size_t *count, struct oto_error *error)
 {
     FILE *from = fopen(path, "re");
@@ -163,7 +163,7 @@ static enum oto_status read_bytes(const char *path, void **bytes, size_t *count,
     return whole && kept ? OTO_OK : oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, strerror(why));
 }
 
-/* True if the file of the log is there and is another one. */
+/* True if the world file at the path in the log exists and has another content than the recorded one. */
 static bool has_changed(const struct rerun *rerun)
 {
     struct oto_error ignored;
@@ -175,7 +175,7 @@ static bool has_changed(const struct rerun *rerun)
     return other;
 }
 
-/* Overrides of the log, then those that lead to the unpacked files. */
+/* Opens the world with the overrides of the log, then with those that replace paths by the unpacked files. */
 static enum oto_status open_sim(struct rerun *rerun, const struct unpacked *files, const char *path, struct oto_error *error)
 {
     const uint32_t count = rerun->override_count + files->override_count;
@@ -197,7 +197,7 @@ static enum oto_status open_sim(struct rerun *rerun, const struct unpacked *file
     return status;
 }
 
-/* The world is run from the files of the recording, whatever is at their old places. */
+/* Opens the world from the files of the recording, and ignores the files at the original paths. */
 static enum oto_status open_world(struct rerun *rerun, const struct rerun_source *source, struct oto_error *error)
 {
     char path[2 * PATH_MAX];
@@ -415,7 +415,7 @@ static enum oto_status act_swap(struct rerun *rerun, const char *name, struct ot
     return status;
 }
 
-/* The truth that a participant gave, or its absence. */
+/* Applies the truth that a participant gave for a vehicle, or marks it as missing. */
 static enum oto_status take_input(struct rerun *rerun, struct oto_error *error)
 {
     uint64_t vehicle, flags = 0, words[TRUTH_WORDS];
@@ -442,7 +442,7 @@ static enum oto_status take_input(struct rerun *rerun, struct oto_error *error)
     return OTO_OK;
 }
 
-/* The hash chain of the log at this boundary. */
+/* Compares the hash chain with that of the log at this boundary. */
 static enum oto_status compare(struct rerun *rerun, struct oto_error *error)
 {
     uint64_t chain;
@@ -479,7 +479,7 @@ static enum oto_status apply(struct rerun *rerun, struct oto_error *error)
             return node != NULL ? actions[i].act(rerun, node, error) : wrong(rerun, error);
         }
     }
-    return OTO_OK; /* what changes no state */
+    return OTO_OK; /* an entry that changes no state */
 }
 
 enum oto_status rerun_tick(struct rerun *rerun, struct oto_error *error)

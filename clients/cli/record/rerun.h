@@ -13,22 +13,22 @@ struct rerun;
 
 struct rerun_facts {
     uint64_t inputs;         /* applied */
-    uint64_t hashes;         /* compared and equal */
-    bool differs;            /* a hash was not */
+    uint64_t hashes;         /* number of hashes that were compared and equal */
+    bool differs;            /* a hash was compared and not equal */
     uint64_t differs_tick;
     bool inputs_unknown;     /* the world wrote no log: only its start is known */
     uint64_t last_tick;      /* of the log */
-    bool world_changed;      /* the world file is not the recorded one any more: the recorded text was used */
+    bool world_changed;      /* the world file has changed since the recording; the recorded text was used */
     char other_plugin[96];   /* a node whose plugin is another build than the recorded one; "" if there is none */
 };
 
-/* What a world is run from again. */
+/* The parts of a recording from which a world runs again. */
 struct rerun_source {
     const char *inputs; /* the log's text */
     size_t inputs_bytes;
     const char *world; /* the recorded world file; NULL: none */
     size_t world_bytes;
-    const struct unpacked *files; /* that the world names */
+    const struct unpacked *files; /* files that the world names */
 };
 enum oto_status rerun_open(const struct rerun_source *source, struct rerun **rerun, struct oto_error *error);
 void rerun_close(struct rerun *rerun); /* NULL is allowed */

@@ -42,7 +42,7 @@ enum oto_status run_recording_start(struct run_recording *run, const char *world
     return status;
 }
 
-/* The connection ends too, so that the world does not wait for a recording that has failed. */
+/* Ends the recording and its connection, so that the world does not wait for a recording that has failed. */
 static void end(struct run_recording *run)
 {
     struct oto_error error = {0};
@@ -89,7 +89,7 @@ enum oto_status run_recording_finish(struct run_recording *run, struct oto_error
     end(run);
     if (run->directory[0] != '\0') {
         (void)unlink(run->log);
-        for (int i = 1; i < 1000; i++) { /* logs of runs after a crash, each with its checkpoint */
+        for (int i = 1; i < 1000; i++) { /* the logs of later runs (after a crash), each with a checkpoint */
             char path[sizeof run->log + 24];
             (void)snprintf(path, sizeof path, "%s.%d", run->log, i);
             if (unlink(path) != 0) {

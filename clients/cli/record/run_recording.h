@@ -1,6 +1,6 @@
 /*
- * `--mcap FILE` of `otolith run`: a recording through a client of its own. Without --log the server logs its inputs to a
- * temporary file, which the recording takes over while it grows.
+ * `--mcap FILE` of `otolith run`: a recording with its own client. Without --log the server logs its inputs to a temporary
+ * file, from which the recording copies them while the file grows.
  */
 #ifndef CLI_RECORD_RUN_RECORDING_H
 #define CLI_RECORD_RUN_RECORDING_H
@@ -12,21 +12,21 @@
 
 struct run_recording {
     const char *path; /* NULL: nothing is recorded, and every function does nothing */
-    char directory[PATH_MAX], log[PATH_MAX + 16]; /* temporary; "": the user's own log is read */
+    char directory[PATH_MAX], log[PATH_MAX + 16]; /* of the temporary log; "": the log of --log is read */
     struct oto_client *client;
     struct recording *recording;
-    enum oto_status status; /* of the first failure: the recording has ended */
+    enum oto_status status; /* of the first failure, after which the recording has ended */
     struct oto_error error;
-    struct recording_counts counts; /* at its end */
+    struct recording_counts counts; /* at the end of the recording */
 };
 
-/* Makes the place of the temporary log unless the user's own is given; the log that the server is to write. */
+/* Makes the directory of the temporary log if *log is NULL (no --log). *log becomes the log that the server is to write. */
 enum oto_status run_recording_prepare(struct run_recording *run, const char **log, struct oto_error *error);
 /* To be called while the world is paused at its start. */
 enum oto_status run_recording_start(struct run_recording *run, const char *world, const char *log, struct oto_error *error);
-/* The next run of the world is paused at its start. */
+/* To be called while the next run of the world is paused at its start. */
 enum oto_status run_recording_resume(struct run_recording *run, struct oto_error *error);
-/* Writes the new samples and returns their number; after a failure 0. */
+/* Writes the new samples and returns their number; returns 0 after a failure. */
 uint64_t run_recording_drain(struct run_recording *run);
 /* Ends the file and removes the temporary log. */
 enum oto_status run_recording_finish(struct run_recording *run, struct oto_error *error);

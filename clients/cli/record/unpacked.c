@@ -18,7 +18,7 @@ static enum oto_status no_memory(struct oto_error *error)
     return oto_fail(error, OTO_NO_MEMORY, "no memory for the files of a recording");
 }
 
-/* A recording may come from anybody: no component of a path may lead up. */
+/* True if the path is absolute and has no component "..": a recording from an unknown source must not write elsewhere. */
 static bool is_inside(const char *path)
 {
     if (path[0] != '/') {
@@ -120,7 +120,7 @@ static enum oto_status add_override(struct unpacked *unpacked, const struct oto_
         (void)snprintf(to, sizeof to, "%s", unpacked_plugin(path, name, sizeof name));
     } else if (!unpacked_path(unpacked, path, to, sizeof to) ||
                (strstr(path, "{i}") == NULL && access(to, R_OK) != 0)) {
-        return OTO_OK; /* it was too large to be recorded: the original is used */
+        return OTO_OK; /* the file was too large to be recorded: the world uses the original */
     }
     char **more = realloc(unpacked->overrides, (unpacked->override_count + 1) * sizeof *more);
     if (more == NULL || asprintf(&text, strchr(to, '\'') == NULL ? "%s='%s'" : "%s=%s", place, to) < 0) {

@@ -15,13 +15,13 @@ enum { OTO_SDF_NAME_BYTES = 32, OTO_SDF_AXES = 6, OTO_SDF_MAX_IMUS = 1024 };
 #define OTO_SDF_GRAVITY_WORLD (-1.0)
 #define OTO_SDF_COVARIANCE_WHITE (-2.0)
 
-/* SDF's <noise>; in the unit of its axis. */
+/* A <noise> of SDF, in the unit of its axis. */
 struct oto_sdf_noise {
     int64_t type; /* 0 none, 1 gaussian, 2 gaussian_quantized */
     double mean, stddev, bias_mean, bias_stddev, dynamic_bias_stddev, dynamic_bias_correlation_time, precision;
 };
 
-/* One sensor: the values of its XML, which are those of a node of sdf_imu. */
+/* One sensor. Its elements in XML and the parameters of an sdf_imu node have the same values. */
 struct oto_sdf_imu {
     char vehicle[OTO_SDF_NAME_BYTES], name[OTO_SDF_NAME_BYTES];
     char topic[OTO_TOPIC_BYTES];         /* "": the node's own */
@@ -34,14 +34,14 @@ struct oto_sdf_imu {
     double custom_rpy_rad[3], grav_dir_x[3];
     double orientation_covariance[9], angular_velocity_covariance[9], linear_acceleration_covariance[9];
     struct oto_sdf_noise noise[OTO_SDF_AXES]; /* linear_acceleration x y z, angular_velocity x y z */
-    uint32_t line, column;                    /* of its element; 0: unknown */
+    uint32_t line, column;                    /* place of the sensor's element; 0: unknown */
 };
 
 struct oto_sdf_world {
     char name[OTO_WORLD_NAME_BYTES];
     struct oto_sdf_imu *imus;
     uint32_t count, capacity;
-    uint32_t other_nodes; /* of a world file: nodes without an element in SDF */
+    uint32_t other_nodes; /* number of nodes of a world file that SDF cannot express */
 };
 
 extern const struct oto_sdf_imu oto_sdf_imu_default;
@@ -54,16 +54,16 @@ enum oto_status oto_sdf_from_xml(const struct oto_xml *xml, oto_warn_function wa
                                  struct oto_sdf_world *world, struct oto_error *error);
 enum oto_status oto_sdf_to_xml(const struct oto_sdf_world *world, FILE *file, struct oto_error *error);
 
-/* A complete world file: a scripted drive, and the sensors with the values that differ from their defaults. */
+/* Writes a complete world file: a scripted drive, and the sensors with the values that differ from their defaults. */
 enum oto_status oto_sdf_to_yaml(const struct oto_sdf_world *world, const char *source, FILE *file,
                                 struct oto_error *error);
 /*
- * The sdf_imu nodes of a world file. `descriptor` is that of sdf_imu, which checks the parameters; the rest of the file
+ * Reads the sdf_imu nodes of a world file. `descriptor` is that of sdf_imu, which checks the parameters; the rest of the file
  * is not checked.
  */
 enum oto_status oto_sdf_from_yaml(const char *path, const struct oto_plugin_descriptor *descriptor,
                                   struct oto_sdf_world *world, struct oto_error *error);
-/* One parameter of a node, its value as YAML flow text. OTO_NOT_FOUND: a key without an element in SDF. */
+/* Sets one parameter of a node; `value` is YAML flow text. OTO_NOT_FOUND: a key without an element in SDF. */
 enum oto_status oto_sdf_set_param(struct oto_sdf_imu *imu, const char *key, const char *value, struct oto_error *error);
 
 #endif

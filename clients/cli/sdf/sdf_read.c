@@ -131,7 +131,7 @@ static enum oto_status read_pose(struct reader *reader, const struct oto_xml_ele
 static enum oto_status read_section(struct reader *reader, const struct sdf_element *table,
                                     const struct oto_xml_element *element, void *base);
 
-/* The type is an attribute or an element. SDF requires one; Unity's form has none. */
+/* Reads the type of a noise, an attribute or an element. SDF requires a type; Unity's form has none. */
 static enum oto_status read_noise(struct reader *reader, const struct oto_xml_element *element, bool is_unity,
                                   struct oto_sdf_noise *noise)
 {
@@ -248,7 +248,7 @@ static bool is_name_letter(char letter)
            letter == '_' || letter == '-';
 }
 
-/* A name for a world file: other letters become '_'. */
+/* Reads a name and replaces characters that a world file does not accept by '_'. */
 static void read_name(struct reader *reader, const struct oto_xml_element *element, char *name, size_t bytes)
 {
     const char *given = oto_xml_attribute(element, "name");

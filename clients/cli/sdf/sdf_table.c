@@ -58,7 +58,7 @@ static const struct sdf_element output_elements[] = {
     {"discard_redundant_data", SDF_FLAG, 1, AT(discard_redundant_data)},
 };
 
-/* The last ones are not in SDF: they have a prefix, with which SDF's own parser accepts them. */
+/* The elements with the prefix "otolith:" are not in SDF; because of the prefix, SDF's own parser accepts them. */
 #define COVARIANCE(NAME, MEMBER, ...) \
     {"otolith:" NAME, SDF_NUMBER, 9, AT(MEMBER), .minimum = -LARGE, .maximum = LARGE, __VA_ARGS__}
 static const struct sdf_element sensor_elements[] = {

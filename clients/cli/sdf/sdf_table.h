@@ -15,10 +15,10 @@ enum sdf_kind {
     SDF_WORD,     /* int64_t, one of the words */
     SDF_TEXT,     /* char[count] */
     SDF_POSE,     /* position_m and rpy_deg */
-    SDF_NOISE_ALL /* Unity's: one <noise> for all axes */
+    SDF_NOISE_ALL /* Unity's form: one <noise> for all axes */
 };
 
-/* A word of an enumeration; of a number, a word for one of its values. */
+/* A word of an enumeration, or a word that may replace one value of a number. */
 struct sdf_word {
     const char *word;
     double value;
@@ -32,8 +32,8 @@ struct sdf_words {
 struct sdf_element {
     const char *name;
     enum sdf_kind kind;
-    uint32_t count, offset;  /* in the struct of the section above */
-    double minimum, maximum; /* of numbers and whole numbers */
+    uint32_t count, offset;  /* number of values, and offset of the first in the struct of the enclosing section */
+    double minimum, maximum; /* limits of SDF_NUMBER and SDF_WHOLE */
     struct sdf_words words;
     const char *attribute; /* an attribute of the element: parent_frame, or the type of a noise */
     uint32_t attribute_offset;
@@ -58,7 +58,7 @@ extern const uint32_t sdf_param_count;
 const char *sdf_word_of(struct sdf_words words, double value);
 /* Case is ignored. False: no such word. */
 bool sdf_word_find(struct sdf_words words, const char *text, double *value);
-/* "CUSTOM, ENU, NED" */
+/* Lists the words as text: "CUSTOM, ENU, NED". */
 void sdf_words_list(struct sdf_words words, char *text, size_t bytes);
 /* Shortest of 15 to 17 digits that reads as the same double. */
 const char *sdf_number_text(double value, char text[32]);

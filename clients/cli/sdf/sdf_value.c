@@ -79,7 +79,7 @@ enum oto_status sdf_scalar_read(const struct sdf_form *form, const struct oto_va
     return form->kind == SDF_WORD ? read_word(form, scalar, place, error) : read_number(form, scalar, place, error);
 }
 
-/* A topic or the name of a frame, as a world file accepts it. */
+/* Reads a topic or the name of a frame; refuses a text that a world file does not accept. */
 static enum oto_status read_text(const struct sdf_form *form, const struct oto_xml_element *element, const char *text,
                                  char *target, struct oto_error *error)
 {

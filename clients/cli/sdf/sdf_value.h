@@ -1,4 +1,4 @@
-/* Values of XML and world files into a description. Private to this folder. */
+/* Reads values of XML and of world files into a description. Private to this folder. */
 #ifndef OTOLITH_SDF_VALUE_H
 #define OTOLITH_SDF_VALUE_H
 
@@ -13,10 +13,10 @@ struct sdf_form {
     struct sdf_words words;
 };
 
-/* One scalar into element `index`. Errors carry the scalar's place. */
+/* Reads one scalar into element `index` of the target. Errors name the scalar's place. */
 enum oto_status sdf_scalar_read(const struct sdf_form *form, const struct oto_value *scalar, uint32_t index,
                                 void *target, struct oto_error *error);
-/* The text of an element: `count` values, separated by blanks. */
+/* Reads the text of an element: `count` values, separated by blanks. */
 enum oto_status sdf_text_read(const struct sdf_form *form, const struct oto_xml_element *element, const char *text,
                               void *target, struct oto_error *error);
 

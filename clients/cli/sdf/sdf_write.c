@@ -1,4 +1,4 @@
-/* XML from descriptions, by the table of elements: only values that differ from their default. */
+/* Writes descriptions as XML by the table of elements. Only values that differ from their default are written. */
 #include <errno.h>
 
 #include "sdf/sdf_table.h"

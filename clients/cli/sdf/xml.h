@@ -16,7 +16,7 @@ struct oto_xml_attribute {
 
 struct oto_xml_element {
     const char *name; /* with its prefix, "otolith:gravity_m_s2" */
-    const char *text; /* of this element alone, without the blanks around it; never NULL */
+    const char *text; /* text of this element without that of its children and without blanks around it; never NULL */
     const struct oto_xml_attribute *attributes;
     uint32_t attribute_count;
     uint32_t line, column; /* of its start tag, from 1 */
@@ -42,9 +42,9 @@ enum oto_status oto_xml_parse(const char *name, const char *text, size_t bytes, 
 void oto_xml_close(struct oto_xml *xml); /* NULL is allowed */
 const struct oto_xml_element *oto_xml_root(const struct oto_xml *xml);
 
-/* NULL where absent. */
+/* The value of an attribute; NULL: the element does not have it. */
 const char *oto_xml_attribute(const struct oto_xml_element *element, const char *name);
-/* "file:line:column: error: <sentence>"; returns status. */
+/* Fills `error` with "file:line:column: error: <sentence>" and returns status. */
 enum oto_status oto_xml_fail(const struct oto_xml_element *element, struct oto_error *error, enum oto_status status,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 

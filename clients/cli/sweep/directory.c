@@ -1,4 +1,4 @@
-/* The directory of a sweep: DIR/sweep.hash names what its rows depend on. */
+/* The directory of a sweep: DIR/sweep.hash has the hash of everything on which its rows depend. */
 #include "sweep/sweep.h"
 
 #include <errno.h>

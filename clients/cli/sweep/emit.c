@@ -17,7 +17,7 @@ uint64_t sweep_task_count(uint64_t runs, double run_s)
     return tasks < 1.0 ? 1 : tasks < (double)most ? (uint64_t)tasks : most;
 }
 
-/* A word of a shell. */
+/* Writes a text as one word of a shell, in quotes. */
 static void put_word(FILE *to, const char *word)
 {
     (void)fputc('\'', to);

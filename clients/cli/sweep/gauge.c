@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POINTS_KEPT_NS INT64_C(2000000000) /* samples may be older than the newest point of the reference by this time */
+#define POINTS_KEPT_NS INT64_C(2000000000) /* points are kept for samples that are older than the newest point by up to this time */
 
 /* ---- finding fields ---- */
 
@@ -121,7 +121,7 @@ static enum oto_status extend(struct sweep_track *track, int64_t t_ns, double va
     return OTO_OK;
 }
 
-/* Linear between the two points around a time, the end point outside them. */
+/* The value at a time: linear between the two points around it; outside the points, that of the end point. */
 static double value_at(struct sweep_track *track, int64_t t_ns)
 {
     size_t i = track->at;

@@ -1,18 +1,18 @@
-/* One metric of an open world: which records it reads, what it subtracts from them, and its statistics. One thread each. */
+/* One metric of an open world: the records that it reads, the reference that it subtracts, and its statistics. One thread each. */
 #ifndef CLI_SWEEP_GAUGE_H
 #define CLI_SWEEP_GAUGE_H
 
 #include "otolith/sim.h"
 #include "sweep/sweep.h"
 
-/* A number of a channel's records. */
+/* One number in the records of a channel: an element of a field. */
 struct sweep_source {
     struct oto_sim_channel channel;
     const struct oto_field *field;
     uint32_t element;
 };
 
-/* Points over time; those before `at` are older than needed. */
+/* Points over time; the points before index `at` are no longer needed. */
 struct sweep_track {
     int64_t *t_ns;
     double *values;
@@ -23,9 +23,9 @@ struct sweep_gauge {
     struct sweep_source source, reference;
     struct sweep_sum sum;
     struct sweep_track points;  /* of the reference */
-    struct sweep_track waiting; /* samples, until the reference of their time was read */
+    struct sweep_track waiting; /* samples that wait until the reference at their time is read */
     double number;  /* subtracted from each sample */
-    double turn;    /* of differences of angles; 0: not an angle */
+    double turn;    /* period by which differences of angles are reduced; 0: not an angle */
     bool only_last; /* the newest record at the end is enough */
 };
 
@@ -33,15 +33,15 @@ struct sweep_gauge {
 enum oto_status sweep_gauge_bind(struct sweep_gauge *gauge, const struct sweep_spec *spec, const struct oto_sim *sim,
                                  const struct sweep_case *made, struct oto_error *error);
 bool sweep_gauge_reads(const struct sweep_gauge *gauge, uint32_t channel);
-/* Before the first record of a run. */
+/* To be called before the first record of a run. */
 enum oto_status sweep_gauge_begin(struct sweep_gauge *gauge, struct oto_error *error);
-/* Records of one channel, oldest first. */
+/* Takes records of one channel, oldest first. */
 enum oto_status sweep_gauge_take(struct sweep_gauge *gauge, const struct oto_sim_channel *channel,
                                  const struct oto_sample_head *heads, const unsigned char *payloads, size_t count,
                                  struct oto_error *error);
-/* After all channels were read up to the same tick. */
+/* To be called after all channels were read up to the same tick. */
 enum oto_status sweep_gauge_settle(struct sweep_gauge *gauge, struct oto_error *error);
-/* The numbers of the run, one for each compute. */
+/* Computes the numbers of the run, one for each entry of `compute` in the spec. */
 enum oto_status sweep_gauge_results(struct sweep_gauge *gauge, const struct oto_sim *sim, double *results, struct oto_error *error);
 void sweep_gauge_finish(struct sweep_gauge *gauge);
 

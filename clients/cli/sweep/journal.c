@@ -132,7 +132,7 @@ static bool has_failed(const char *row, uint32_t length)
     return length > 0 && row[length - 1] != ',';
 }
 
-/* A success replaces a failure; two successes must be equal. */
+/* Stores a row of a run. A row of a success replaces one of a failure; two rows of successes must be equal. */
 static enum oto_status keep_row(struct sweep_rows *rows, uint64_t run, const struct sweep_row_at *row, struct oto_error *error)
 {
     struct sweep_row_at *kept = &rows->rows[run - rows->shard.first];
@@ -187,7 +187,7 @@ static enum oto_status map_file(struct sweep_rows *rows, const char *path, struc
     void *bytes = facts.st_size > 0 ? mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, file, 0) : NULL;
     (void)close(file);
     if (bytes == NULL) {
-        return OTO_AGAIN; /* empty: nothing was finished yet */
+        return OTO_AGAIN; /* an empty journal: no run was finished yet */
     }
     char *name = bytes != MAP_FAILED ? strdup(path) : NULL;
     if (name == NULL) {
@@ -229,7 +229,7 @@ static enum oto_status read_folder(struct sweep_rows *rows, const char *folder, 
     return status;
 }
 
-/* The journals of a shard are in a folder of its own; the whole sweep reads every folder. */
+/* Each shard has a folder for its journals. A shard reads its folder; the whole sweep reads all folders. */
 enum oto_status sweep_rows_read(struct sweep_rows *rows, const char *directory, bool retry_failed, struct oto_error *error)
 {
     char path[4096];

@@ -72,7 +72,7 @@ enum oto_status sweep_sum_add(struct sweep_sum *sum, double value, struct oto_er
 
 /* ---- percentiles ---- */
 
-/* Moves the value of rank `rank` to its place, with no greater one before it and no smaller one behind it (Hoare). */
+/* Moves the value of rank `rank` to index `rank`: no value before it is greater, no value after it is smaller (Hoare). */
 static void select_rank(double *values, size_t count, size_t rank)
 {
     size_t low = 0, high = count - 1;

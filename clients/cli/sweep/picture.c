@@ -44,7 +44,7 @@ static uint32_t index_of_x(const struct sweep_spec *spec)
     return item;
 }
 
-/* "label" where there is one list, else "label, path=value …" with the last word of each path. */
+/* Names a curve "label" if the spec has one list, else "label, path=value …" with the last word of each path. */
 static void name_curve(const struct sweep_spec *spec, const char *label, uint64_t combination, uint32_t x, char *name, size_t bytes)
 {
     int used = snprintf(name, bytes, "%s", label);
@@ -64,7 +64,7 @@ static int by_x(const void *a, const void *b)
     return (left->x > right->x) - (left->x < right->x);
 }
 
-/* The curve of plot.y[index] through the combinations that differ from `first` in x only. */
+/* Fills the curve of plot.y[index] with the combinations that differ from `first` only in x. */
 static void fill_curve(const struct sweep_spec *spec, const struct sweep_summary *summary, uint32_t index, uint64_t first, uint32_t x,
                        struct picture_curve *curve)
 {

@@ -1,6 +1,6 @@
 /*
- * Before a sweep starts: a process of its own opens the worlds, because a plugin may end it, and measures memory and time. Then
- * what the sweep needs is compared with what the machine has.
+ * Checks before a sweep starts. A separate process opens the worlds, because a plugin may crash it, and measures memory and
+ * time. Then the needs of the sweep are compared with the memory and disk of the machine.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static double cpu_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Every value of every list, with the first values of the others: a value that the world refuses is an error of the spec. */
+/* Opens the world with every value of every list (first values of the others): a refused value is an error of the spec. */
 static enum oto_status check_lists(struct sweep_runner *runner, const struct sweep_spec *spec, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
@@ -58,7 +58,7 @@ static void measure(struct sweep_runner *runner, const struct sweep_spec *spec, 
     struct oto_error unused = {0};
     double *results = calloc(spec->column_count + 1u, sizeof *results);
     const double begun_s = cpu_s();
-    (void)sweep_runner_run(runner, first, results, &unused); /* a run that fails is a row later */
+    (void)sweep_runner_run(runner, first, results, &unused); /* a failure is ignored here; the sweep makes this run again */
     probe->run_s = cpu_s() - begun_s;
     free(results);
 }
@@ -136,13 +136,13 @@ static uint64_t row_bytes(const struct sweep_spec *spec)
     return bytes + NUMBER_BYTES * (uint64_t)(sweep_row_lead(spec) - 2);
 }
 
-/* In the journal, in result.csv while it is written, and as a temporary copy of the previous one. */
+/* Disk space of the rows: each row is in the journal and in result.csv. */
 uint64_t sweep_disk_bytes(const struct sweep_spec *spec, uint64_t runs)
 {
     return runs * row_bytes(spec) * 2;
 }
 
-/* Index of the rows, list of the runs to make, and the summary. */
+/* Memory of the index of the rows, of the list of runs to make, and of the summary. */
 uint64_t sweep_index_bytes(const struct sweep_spec *spec, uint64_t runs)
 {
     return runs * (sizeof(struct sweep_row_at) + sizeof(uint32_t)) + spec->combinations * (8 + 40 * (uint64_t)spec->column_count);
@@ -161,7 +161,7 @@ static uint64_t read_number(const char *path)
     return number;
 }
 
-/* MemAvailable, and what the control groups above this process leave. */
+/* The smaller of MemAvailable and the memory that the control groups of this process still allow. */
 static uint64_t free_memory(void)
 {
     char line[4096], path[4300];

@@ -20,7 +20,7 @@ enum { MEMORY = 3, REQUESTS = 4, REPLIES = 5, SPARE_RECORDS = 16, SPARE_BYTES = 
 
 /* A channel that a function reads, and its records of this run. */
 struct region {
-    const char *topic; /* of the spec */
+    const char *topic; /* as the spec names it */
     const struct oto_value *place;
     struct oto_sim_channel channel;
     size_t offset, stride, count, capacity;
@@ -39,7 +39,7 @@ struct sweep_python {
 
 /* ---- the process ---- */
 
-/* PREFIX/bin/otolith: PREFIX/lib/python3/dist-packages/otolith; else the checkout that the program was built from. */
+/* Finds _sweep.py: for PREFIX/bin/otolith in PREFIX/lib/python3/dist-packages/otolith, else in the checkout of the build. */
 static enum oto_status find_script(char *path, size_t bytes, struct oto_error *error)
 {
     char program[2048];
@@ -56,7 +56,7 @@ static enum oto_status find_script(char *path, size_t bytes, struct oto_error *e
     return access(path, R_OK) == 0 ? OTO_OK : oto_fail(error, OTO_NOT_FOUND, "the file '%.300s' of the Python client is missing", path);
 }
 
-/* In the child: the three descriptors at their places, nothing else inherited. Every descriptor is close-on-exec. */
+/* Called in the child: moves the three descriptors to 3, 4 and 5. All other descriptors are close-on-exec. */
 static void become_python(const char *program, const char *script, int memory, int requests, int replies)
 {
     const int from[] = {memory, requests, replies};
@@ -264,7 +264,7 @@ enum oto_status sweep_python_bind(struct sweep_python *python, const struct oto_
 
 uint64_t sweep_python_bytes(const struct sweep_python *python)
 {
-    double bytes = 64.0 * 0x1p20; /* an interpreter with NumPy */
+    double bytes = 64.0 * 0x1p20; /* memory of an interpreter with NumPy */
     for (uint32_t i = 0; i < python->region_count; i++) {
         bytes += length_of(python, &python->regions[i]);
     }
@@ -307,7 +307,7 @@ enum oto_status sweep_python_take(struct sweep_python *python, uint32_t channel,
 {
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; status == OTO_OK && i < python->region_count; i++) {
-        if (python->regions[i].channel.index == channel) { /* twice, if the spec names the channel by two names */
+        if (python->regions[i].channel.index == channel) { /* a channel has two regions if the spec names it by two names */
             status = take(python, &python->regions[i], heads, payloads, count, error);
         }
     }

@@ -1,4 +1,4 @@
-/* Rows of the result as CSV: writing them, and taking them apart. */
+/* Writes rows of the result as CSV, and splits them into cells. */
 #include "sweep/sweep.h"
 
 #include <inttypes.h>
@@ -56,7 +56,7 @@ void sweep_row_write(const struct sweep_spec *spec, const struct sweep_case *mad
     const uint32_t lead = sweep_row_lead(spec) - 2;
     (void)fprintf(to, "%" PRIu64 ",%" PRIu64, made->run, made->seed);
     for (uint32_t i = 0; i < lead; i++) {
-        const uint32_t index = count_of(spec->set) + i; /* a case that could not be made lacks values */
+        const uint32_t index = count_of(spec->set) + i; /* if making the case failed, it has fewer values */
         (void)fputc(',', to);
         csv_cell(to, index < made->count ? sweep_case_value(made, index) : "");
     }
@@ -72,7 +72,7 @@ void sweep_row_write(const struct sweep_spec *spec, const struct sweep_case *mad
     }
 }
 
-/* A quoted cell, in place; *at moves to what follows it. */
+/* Removes the quotes of a cell in place; *at moves behind the cell. */
 static char *unquote(char **at)
 {
     char *const cell = *at + 1, *to = cell, *from = cell;

@@ -11,9 +11,9 @@ struct sweep_runner {
     const struct sweep_spec *spec;
     struct sweep_python *python; /* NULL: the spec has no function */
     struct oto_sim *sim;
-    struct sweep_case open; /* what the open world was made of */
+    struct sweep_case open; /* the case for which the world is open */
     struct sweep_gauge *gauges; /* of each metric */
-    struct oto_sim_channel *channels; /* that are read, each once */
+    struct oto_sim_channel *channels; /* the channels that are read, each once */
     uint32_t channel_count, events;
     double tick_rate_hz;
     uint64_t ticks, ticks_at_once;
@@ -23,7 +23,7 @@ struct sweep_runner {
 
 /* ---- finding what is read ---- */
 
-/* So many ticks that the ring of a channel does not overflow. */
+/* Limits the ticks between two reads, so that the ring of the channel does not overflow. */
 static void limit_ticks(struct sweep_runner *runner, const struct oto_sim_channel *channel)
 {
     const double rate_hz = sweep_rate_hz(channel);
@@ -33,7 +33,7 @@ static void limit_ticks(struct sweep_runner *runner, const struct oto_sim_channe
     }
 }
 
-/* The base rate is that of the truths. The run ends at the last tick within the duration. */
+/* Sets the number of ticks of a run: the base rate is that of the truths; the run ends at the last tick within the duration. */
 static enum oto_status bind_clock(struct sweep_runner *runner, struct oto_error *error)
 {
     const struct sweep_spec *spec = runner->spec;
@@ -53,7 +53,7 @@ static enum oto_status bind_clock(struct sweep_runner *runner, struct oto_error 
                                               "duration_s is shorter than a tick of the world, %g s", 1.0 / runner->tick_rate_hz);
 }
 
-/* Every channel that a gauge or a Python function reads, once: a channel has one cursor. */
+/* Lists the channels that a gauge or a Python function reads, each once, because a channel has one cursor. */
 static void list_channels(struct sweep_runner *runner)
 {
     runner->channel_count = 0;
@@ -117,7 +117,7 @@ enum oto_status sweep_runner_open(struct sweep_runner *runner, uint64_t run, str
     return status == OTO_OK ? bind_world(runner, error) : status;
 }
 
-/* The open world serves another seed if none of its values depends on the seed. */
+/* Prepares the world of a run. The open world is used again for another seed if none of its values depends on the seed. */
 static enum oto_status prepare_world(struct sweep_runner *runner, uint64_t run, struct oto_error *error)
 {
     const struct sweep_spec *spec = runner->spec;
@@ -159,7 +159,7 @@ static enum oto_status read_channel(struct sweep_runner *runner, const struct ot
     return status;
 }
 
-/* A node that failed, or the world's clock: the run has failed with the event's sentence. */
+/* The run fails with the sentence of an event of severity 2 or more: a node or the world's clock has failed. */
 static enum oto_status check_events(struct sweep_runner *runner, struct oto_error *error)
 {
     struct oto_sample_head head;
@@ -274,7 +274,7 @@ uint64_t sweep_runner_bytes(const struct sweep_runner *runner)
     double bytes = 0.0;
     for (uint32_t g = 0; g < runner->spec->metric_count; g++) {
         const struct sweep_gauge *gauge = &runner->gauges[g];
-        bytes += gauge->sum.keeps_values ? 16.0 * duration_s * sweep_rate_hz(&gauge->source.channel) : 0.0; /* doubled as it grows */
+        bytes += gauge->sum.keeps_values ? 16.0 * duration_s * sweep_rate_hz(&gauge->source.channel) : 0.0; /* 2 x 8: it doubles */
     }
     const double all = bytes + (runner->python != NULL ? (double)sweep_python_bytes(runner->python) : 0.0);
     return all < 1e18 ? (uint64_t)all : (uint64_t)1e18;

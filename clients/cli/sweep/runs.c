@@ -1,4 +1,4 @@
-/* From the number of a run to its world: seed, overrides, and values of the world file. */
+/* The world of a run by its number: seed, overrides, and values of the world file. */
 #include "sweep/sweep.h"
 
 #include <inttypes.h>
@@ -102,7 +102,7 @@ const char *sweep_case_value(const struct sweep_case *made, uint32_t index)
 
 /* ---- values of the world file ---- */
 
-/* The item of a list by its `name` or its index, the value of a map by its key; the path moves behind it. */
+/* One step of a path: finds an item of a list by `name` or index, or a value of a map by key. *path moves behind the step. */
 static const struct oto_value *descend(const struct oto_value *here, const char **path)
 {
     char word[256];
@@ -172,7 +172,7 @@ void sweep_place_error(const struct sweep_spec *spec, uint64_t run, struct oto_e
     const struct oto_value *const maps[] = {spec->set, spec->vary, spec->draw};
     const struct oto_error why = *error;
     const char *set = strncmp(why.text, "--set ", 6) == 0 ? strstr(why.text, ": error: ") : NULL;
-    const char *sentence = set != NULL ? set + strlen(": error: ") : why.text; /* without the place that an override has */
+    const char *sentence = set != NULL ? set + strlen(": error: ") : why.text; /* without the leading "--set …" */
     for (size_t m = 0; m < 3; m++) {
         for (uint32_t i = 0; i < count_of(maps[m]); i++) {
             const struct oto_value *value = maps[m]->items[i];

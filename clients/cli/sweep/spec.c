@@ -93,7 +93,7 @@ static enum oto_status read_seed_list(struct sweep_spec *spec, const struct oto_
     return status;
 }
 
-/* 100; [3, 5, 8]; {first: 1000, count: 100}. */
+/* Reads the seeds: a number as 100, a list as [3, 5, 8], or {first: 1000, count: 100}. */
 static enum oto_status read_seeds(struct sweep_spec *spec, const struct oto_value *value, struct oto_error *error)
 {
     static const char *const keys[] = {"first", "count"};
@@ -151,7 +151,7 @@ static enum oto_status check_laws(const struct sweep_spec *spec, struct oto_erro
     return status;
 }
 
-/* A path has one value in a run. */
+/* Refuses a path that is in the spec twice, because it has one value in a run. */
 static enum oto_status check_paths(const struct sweep_spec *spec, struct oto_error *error)
 {
     const struct oto_value *const maps[] = {spec->set, spec->vary, spec->draw};

@@ -90,7 +90,7 @@ static enum oto_status read_computes(struct sweep_metric *metric, const struct o
 
 /* ---- references ---- */
 
-/* `against: truth`: the field of that name of the vehicle's motion. */
+/* Finds the reference of `against: truth`: the field of the same name in the truth of the vehicle. */
 static enum oto_status refer_to_truth(const struct sweep_metric *metric, struct sweep_reference *reference, struct oto_error *error)
 {
     const char *slash = strrchr(metric->channel, '/');
@@ -270,7 +270,7 @@ static enum oto_status read_function(struct sweep_spec *spec, const struct oto_v
     return status;
 }
 
-/* Fields first, functions after them: the order of the columns. */
+/* Reads the fields first and the functions after them, because this is the order of the columns. */
 enum oto_status sweep_spec_metrics(struct sweep_spec *spec, const struct oto_value *list, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;

@@ -13,13 +13,13 @@ enum { MEAN, STD, P5, P50, P95, STATISTICS };
 static const char *const names[STATISTICS] = {"mean", "std", "p5", "p50", "p95"};
 
 struct sweep_summary {
-    uint64_t *failed;  /* of each combination */
-    double *numbers;   /* of each combination, column and statistic */
+    uint64_t *failed;  /* number of failed runs of each combination */
+    double *numbers;   /* one for each combination, column and statistic */
 };
 
 struct summing {
     const struct sweep_spec *spec;
-    double *values; /* of each column: those of the seeds, one after the other */
+    double *values; /* for each column the values of all seeds, one after the other */
     uint32_t *counts;
     char *row;
     char **cells;

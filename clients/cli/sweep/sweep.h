@@ -30,18 +30,18 @@ enum sweep_statistic {
 
 struct sweep_compute {
     enum sweep_statistic statistic;
-    double percent; /* PERCENTILE */
+    double percent; /* of SWEEP_PERCENTILE */
     const char *name;
 };
 
 enum sweep_reference_kind { SWEEP_NO_REFERENCE, SWEEP_NUMBER, SWEEP_WORLD_VALUE, SWEEP_FIELD };
 
-/* What is subtracted from every sample before anything is computed. */
+/* The reference that is subtracted from every sample before the statistics are computed. */
 struct sweep_reference {
     enum sweep_reference_kind kind;
     const struct oto_value *place;
     double number;             /* NUMBER */
-    const char *path;          /* WORLD_VALUE: of the world file */
+    const char *path;          /* WORLD_VALUE: path in the world file */
     char channel[OTO_TOPIC_BYTES], field[OTO_FIELD_NAME_BYTES + 8]; /* FIELD: interpolated to the times of the samples */
 };
 
@@ -49,7 +49,7 @@ struct sweep_reference {
 struct sweep_metric {
     const struct oto_value *channel_place, *field_place;
     const char *channel, *field;
-    char name[SWEEP_NAME_BYTES]; /* of its columns, before the statistic */
+    char name[SWEEP_NAME_BYTES]; /* first part of the names of its columns, before the statistic */
     struct sweep_reference reference;
     int64_t from_ns;
     struct sweep_compute computes[SWEEP_MOST_COMPUTES];
@@ -59,7 +59,7 @@ struct sweep_metric {
 /* A Python function over the records of a run. */
 struct sweep_function {
     const struct oto_value *place;
-    char *file; /* with the folder of the spec */
+    char *file; /* path with the folder of the spec */
     const char *name;
     const struct oto_value *channels, *columns; /* lists of names */
 };
@@ -68,7 +68,7 @@ struct sweep_function {
 struct sweep_plot {
     const char *x, *x_name, *y_name, *title;
     double x_factor;
-    const struct oto_value *y, *labels; /* lists of columns and of their names in the picture; labels: NULL or as many */
+    const struct oto_value *y, *labels; /* columns, and their names in the picture; labels may be NULL */
 };
 
 struct sweep_spec {
@@ -78,52 +78,52 @@ struct sweep_spec {
     struct oto_document *document;
     const struct oto_value *set, *vary, *draw, *metrics_place; /* the first three: NULL or maps */
     int64_t duration_ns;
-    uint64_t *seeds; /* NULL: first_seed and those that follow it */
+    uint64_t *seeds; /* NULL: first_seed and the numbers that follow it */
     uint64_t first_seed, seed_count, combinations, runs;
     struct sweep_metric *metrics;
     uint32_t metric_count;
     struct sweep_function functions[SWEEP_MOST_FUNCTIONS];
     uint32_t function_count;
     struct sweep_plot plot;
-    char **columns; /* of the metrics, in their order in a row */
+    char **columns; /* names of the columns of the metrics, in the order of a row */
     uint32_t column_count;
 };
 
-/* Reads a spec and its world file. Errors name file, line and column. After an error the spec is still to be closed. */
+/* Reads a spec and its world file. Errors name file, line and column. The caller closes the spec also after an error. */
 enum oto_status sweep_spec_open(const char *path, struct sweep_spec *spec, struct oto_error *error);
 void sweep_spec_close(struct sweep_spec *spec);
-/* Metrics and functions, and the names of their columns. */
+/* Reads metrics and functions, and makes the names of their columns. */
 enum oto_status sweep_spec_metrics(struct sweep_spec *spec, const struct oto_value *list, struct oto_error *error);
-/* A file that the spec names: with the folder of the spec before it, unless absolute. NULL: no memory. */
+/* The path of a file that the spec names: relative names are in the folder of the spec. NULL: no memory. */
 char *sweep_spec_beside(const struct sweep_spec *spec, const char *name);
 /* Refuses keys of a map that are not among `keys`, with a suggestion. */
 enum oto_status sweep_spec_keys(const struct oto_value *map, const char *what, const char *const *keys, size_t count,
                                 struct oto_error *error);
 /*
- * Hash of what the rows depend on: set, vary, draw, seeds, duration, metrics, world file, Python files, and the plugins that
- * the world names. Loads the plugins.
+ * The hash of everything on which the rows depend: set, vary, draw, seeds, duration, metrics, world file, Python files, and
+ * the plugins that the world names. Loads the plugins.
  */
 enum oto_status sweep_spec_hash(const struct sweep_spec *spec, uint64_t *hash, struct oto_error *error);
 
 /* ---- runs.c ---- */
 
-/* What is special about one run. */
+/* The number, combination, seed and overrides of one run. */
 struct sweep_case {
     uint64_t run, combination, seed;
     char **overrides; /* "path=value", for oto_sim_open: set, vary, draw in this order */
     uint32_t count;
 };
 uint64_t sweep_run_seed(const struct sweep_spec *spec, uint64_t run);
-/* Index in the list of vary item `item` of a combination; the first list changes slowest. */
+/* The index that a combination has in list `item` of `vary`; the index of the first list changes slowest. */
 uint32_t sweep_choice(const struct sweep_spec *spec, uint64_t combination, uint32_t item);
 enum oto_status sweep_case_make(const struct sweep_spec *spec, uint64_t run, struct sweep_case *made, struct oto_error *error);
 void sweep_case_finish(struct sweep_case *made);
-/* The value of a case at an override's index, after "path=". */
+/* The value of override `index` of a case, which is the text after "path=". */
 const char *sweep_case_value(const struct sweep_case *made, uint32_t index);
-/* Number at a path of the world file with the overrides of a case. */
+/* The number at a path of the world file after the overrides of a case. */
 enum oto_status sweep_world_number(const struct sweep_spec *spec, const struct sweep_case *made, const struct sweep_reference *at,
                                    double *number, struct oto_error *error);
-/* If the message of a failed open is about one value of the spec: puts file, line and column of it before the message. */
+/* Puts file, line and column of a value of the spec before the message of a failed open, if the message is about one value. */
 void sweep_place_error(const struct sweep_spec *spec, uint64_t run, struct oto_error *error);
 
 /* ---- metric.c: pure ---- */
@@ -140,11 +140,11 @@ struct sweep_sum {
     size_t capacity;
     struct allan *allan;
 };
-/* Memory is kept over sweep_sum_reset; sweep_sum_finish frees it. */
+/* sweep_sum_reset keeps the memory; sweep_sum_finish frees it. */
 void sweep_sum_init(struct sweep_sum *sum, const struct sweep_metric *metric);
 enum oto_status sweep_sum_reset(struct sweep_sum *sum, struct oto_error *error);
 enum oto_status sweep_sum_add(struct sweep_sum *sum, double value, struct oto_error *error);
-/* One number for each compute of the metric; NaN where the samples do not define it. Percentiles reorder the values. */
+/* Computes each statistic of the metric; NaN if the samples do not define it. Percentiles reorder the values. */
 void sweep_sum_results(struct sweep_sum *sum, double rate_hz, double *results);
 void sweep_sum_finish(struct sweep_sum *sum);
 /* The p-th percentile, linear between the two nearest ranks as NumPy has it; reorders the values. */
@@ -152,57 +152,57 @@ double sweep_percentile(double *values, size_t count, double percent);
 
 /* ---- run.c ---- */
 
-/* A world that is open, and what reads it. One for each worker. */
+/* An open world with its gauges and Python process. Each worker has one. */
 struct sweep_runner;
 struct sweep_runner *sweep_runner_create(const struct sweep_spec *spec, const char *python, struct oto_error *error);
 void sweep_runner_destroy(struct sweep_runner *runner);
 /*
- * Makes one run; `results` gets one number for each column. A failure of the run is its status and sentence. OTO_CLOSED with
- * cli_interrupted(): the run was abandoned.
+ * Makes one run; `results` gets one number for each column. Returns the status and sentence of a failed run. After a
+ * signal (cli_interrupted()) it returns OTO_CLOSED and the run is abandoned.
  */
 enum oto_status sweep_runner_run(struct sweep_runner *runner, uint64_t run, double *results, struct oto_error *error);
 /* Opens the world of a run and finds every channel and field; errors name places in the spec. */
 enum oto_status sweep_runner_open(struct sweep_runner *runner, uint64_t run, struct oto_error *error);
-/* Memory that the samples of a run will take in this process, and in its Python process. */
+/* Bytes of memory that the samples of a run need in this process and in its Python process. */
 uint64_t sweep_runner_bytes(const struct sweep_runner *runner);
 
 /* ---- python.c ---- */
 
-/* A Python process that calls the functions of a spec over records in memory that both share. */
+/* A Python process that calls the functions of a spec. The records are in memory that it shares with the worker. */
 struct sweep_python;
 struct oto_sim;
 struct sweep_python *sweep_python_create(const struct sweep_spec *spec, const char *program, struct oto_error *error);
 void sweep_python_destroy(struct sweep_python *python);
-/* After the world was opened: finds the channels. */
+/* Finds the channels of the functions; to be called after the world was opened. */
 enum oto_status sweep_python_bind(struct sweep_python *python, const struct oto_sim *sim, struct oto_error *error);
 void sweep_python_begin(struct sweep_python *python);
 bool sweep_python_reads(const struct sweep_python *python, uint32_t channel);
 /* Takes records of one channel, oldest first. */
 enum oto_status sweep_python_take(struct sweep_python *python, uint32_t channel, const struct oto_sample_head *heads,
                                   const unsigned char *payloads, size_t count, struct oto_error *error);
-/* Calls every function; `results` gets the number of each of their columns. */
+/* Calls every function; `results` gets one number for each column of the functions. */
 enum oto_status sweep_python_call(struct sweep_python *python, const struct sweep_case *made, double *results,
                                   struct oto_error *error);
 uint64_t sweep_python_bytes(const struct sweep_python *python);
 
 /* ---- row.c: pure ---- */
 
-/* "run,seed,…,error" without a line break. */
+/* Writes the names of the columns, "run,seed,…,error", without a line break. */
 void sweep_row_header(const struct sweep_spec *spec, FILE *to);
-/* `failure` NULL: success. */
+/* Writes a row. `failure`: the sentence of a failed run; NULL: success. */
 void sweep_row_write(const struct sweep_spec *spec, const struct sweep_case *made, const double *results, const char *failure,
                      FILE *to);
 /* Splits a row in place into at most `most` cells; returns how many there are. */
 uint32_t sweep_row_split(char *row, char **cells, uint32_t most);
-/* Columns before those of the metrics, and in all. */
+/* The number of columns before those of the metrics, and the number of all columns. */
 uint32_t sweep_row_lead(const struct sweep_spec *spec);
 uint32_t sweep_row_columns(const struct sweep_spec *spec);
 
 /* ---- journal.c ---- */
 
-/* A part of the runs: [first, end) of all. */
+/* A part of the runs: the runs with the numbers [first, end). */
 struct sweep_shard {
-    uint64_t number, of; /* 1 of 1: everything */
+    uint64_t number, of; /* 1 of 1: all runs */
     uint64_t first, end;
 };
 struct sweep_shard sweep_shard_make(const struct sweep_spec *spec, uint64_t number, uint64_t of);
@@ -220,13 +220,13 @@ enum oto_status sweep_journal_create(struct sweep_journal *journal, const char *
 enum oto_status sweep_journal_add(struct sweep_journal *journal, const char *row, size_t length, struct oto_error *error);
 enum oto_status sweep_journal_close(struct sweep_journal *journal, struct oto_error *error);
 
-/* The rows of all journals below a directory, by run. */
+/* The rows of all journals below a directory, indexed by run. */
 struct sweep_rows {
     struct sweep_row_at {
         const char *text; /* NULL: no row */
         uint32_t length;
         uint32_t file;
-    } *rows; /* of each run of the shard */
+    } *rows; /* one for each run of the shard */
     struct sweep_shard shard;
     uint64_t known, failed;
     struct sweep_map {
@@ -268,7 +268,7 @@ enum oto_status sweep_check_plot(const struct sweep_spec *spec, struct oto_error
 
 /* ---- probe.c ---- */
 
-/* What a process found out that opened the world of the first run and made that run. */
+/* The results of the process that opened the world of the first run and made this run. */
 struct sweep_probe {
     enum oto_status status;
     struct oto_error error;
@@ -278,16 +278,16 @@ struct sweep_probe {
 };
 struct sweep_options;
 /*
- * Opens the world of the first run of a shard, and with the whole sweep those of each value of each list. Where scripts are
- * emitted it makes the first run too, for its time.
+ * Opens the world of the first run of a shard. If the shard is the whole sweep, opens also the worlds of each value of each
+ * list. If scripts are emitted, makes the first run too, to measure its time.
  */
 enum oto_status sweep_probe_make(const struct sweep_spec *spec, const struct sweep_options *options, const struct sweep_shard *shard,
                                  struct sweep_probe *probe, struct oto_error *error);
-/* Refuse a sweep for which memory or disk do not suffice; so many runs are to be indexed, or still to be made. */
+/* Refuse a sweep if memory or disk is too small. `runs`: runs whose rows are indexed; for the disk the runs still to be made. */
 enum oto_status sweep_check_memory(const struct sweep_spec *spec, const struct sweep_probe *probe, uint32_t jobs, uint64_t runs,
                                    struct oto_error *error);
 enum oto_status sweep_check_disk(const struct sweep_spec *spec, const char *directory, uint64_t runs, struct oto_error *error);
-/* Bytes on the disk for so many runs, and of memory in the process that starts the workers. */
+/* The bytes that `runs` runs need on the disk, and in the memory of the process that starts the workers. */
 uint64_t sweep_disk_bytes(const struct sweep_spec *spec, uint64_t runs);
 uint64_t sweep_index_bytes(const struct sweep_spec *spec, uint64_t runs);
 
@@ -312,7 +312,7 @@ enum oto_status sweep_run_workers(const struct sweep_spec *spec, const struct sw
 
 /* ---- emit.c ---- */
 
-/* Tasks of at least ten seconds, at most 500. */
+/* The number of tasks: each takes at least ten seconds, and there are at most 500. */
 uint64_t sweep_task_count(uint64_t runs, double run_s);
 enum oto_status sweep_emit(const struct sweep_spec *spec, const struct sweep_options *options, double run_s, FILE *to,
                            struct oto_error *error);

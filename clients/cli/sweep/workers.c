@@ -19,17 +19,17 @@
 
 enum { MOST_BATCH = 256, BATCHES_A_WORKER = 16 };
 #define LOOK_EVERY_NS 200000000
-#define REPORT_EVERY_NS INT64_C(10000000000) /* where stderr is no terminal */
+#define REPORT_EVERY_NS INT64_C(10000000000) /* period of reports if stderr is no terminal */
 
-/* What a worker shares with the process that started it. */
+/* The memory that a worker shares with the process that started it. */
 struct slot {
-    _Atomic uint64_t at, end; /* in crew.pending: the run that it makes, and the end of its batch */
+    _Atomic uint64_t at, end; /* indices in crew.pending: the current run of the worker, and the end of its batch */
     _Atomic uint64_t done, failed;
     struct oto_error error; /* written once, before the worker ends with code 1 */
 };
 
 struct board {
-    _Atomic uint64_t next; /* in crew.pending: first run that no worker has taken */
+    _Atomic uint64_t next; /* index in crew.pending of the first run that no worker has taken */
     struct slot slots[SWEEP_MOST_JOBS];
 };
 
@@ -37,11 +37,11 @@ struct crew {
     const struct sweep_spec *spec;
     const struct sweep_options *options;
     struct sweep_shard shard;
-    uint32_t *pending; /* runs without a row, less shard.first */
+    uint32_t *pending; /* numbers of the runs without a row, minus shard.first */
     uint64_t count, batch;
     struct board *board;
     pid_t pids[SWEEP_MOST_JOBS]; /* 0: ended */
-    struct sweep_journal journal; /* rows of runs that crashed a worker; opened for the first */
+    struct sweep_journal journal; /* rows of runs that crashed a worker; created at the first crash */
     struct cli_bar bar;
     int64_t begun_ns, report_due_ns;
     bool is_stopped;
@@ -84,7 +84,7 @@ static enum oto_status add_row(const struct crew *crew, struct sweep_journal *jo
     return status;
 }
 
-/* A world that failed is opened again for the next run; a Python process that ended is started again. */
+/* After a failed run: destroys the runner with its world and Python process, and makes a new one for the next run. */
 static enum oto_status restart_runner(const struct crew *crew, struct sweep_runner **runner, struct oto_error *error)
 {
     sweep_runner_destroy(*runner);
@@ -103,7 +103,7 @@ static enum oto_status make_runs(const struct crew *crew, struct slot *slot, str
         if (made != OTO_OK && cli_interrupted()) {
             return OTO_OK;
         }
-        if (made == OTO_NO_MEMORY) { /* of this machine, not of the run */
+        if (made == OTO_NO_MEMORY) { /* the machine has too little memory: not an error of the run */
             *error = why;
             return made;
         }
@@ -149,7 +149,7 @@ static enum oto_status start_worker(struct crew *crew, uint32_t index, struct ot
         sigset_t none;
         (void)sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* rows that were added stay */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends the worker with its parent; the rows that it added remain */
         _exit(getppid() == parent ? work(crew, &crew->board->slots[index]) : 1);
     }
     crew->pids[index] = pid > 0 ? pid : 0;
@@ -210,7 +210,7 @@ static enum oto_status judge(struct crew *crew, uint32_t index, int how, struct 
                                        WIFSIGNALED(how) ? strsignal(WTERMSIG(how)) : "none");
 }
 
-/* Takes the workers that have ended; returns how many run. */
+/* Collects the workers that have ended; returns the number of workers that still run. */
 static uint32_t reap(struct crew *crew, enum oto_status *status, struct oto_error *error)
 {
     uint32_t running = 0;

@@ -12,8 +12,8 @@
 #include "document/document.h"
 
 #define DEFAULT_TIMEOUT_MS 5000
-#define WAIT_SLICE_NS 10000000 /* how late the death of a server that no longer ticks is detected */
-#define POLL_SLICE_NS 500000   /* polling period where the server does not promise wakes */
+#define WAIT_SLICE_NS 10000000 /* longest time until the death of a server is detected */
+#define POLL_SLICE_NS 500000   /* polling period if the server does not wake this client */
 #define MAX_CANDIDATES 256
 
 /* ---- opening ---- */
@@ -107,8 +107,8 @@ static enum oto_status attach(struct oto_client *client, const char *name, const
 /* ---- worlds on other machines ---- */
 
 /*
- * The gate attaches, and its reply has id 1. Without shared memory the header is a copy with the name, epoch and rate of
- * the world; there are no channels.
+ * Reads the reply to the attach request (id 1), which the gate sends for the client. There is no shared memory: the header is
+ * in the client's memory and has the name, epoch and rate of the world; there are no channels.
  */
 static enum oto_status attach_remote(struct oto_client *client, struct oto_error *error)
 {

@@ -26,8 +26,8 @@ struct oto_channel_book {
 
 struct oto_client {
     const struct oto_segment_header *header; /* the mapping */
-    struct oto_segment_header *remote_header; /* of a world on another machine: its own memory, else NULL */
-    const struct oto_segment_channel *entries; /* in the mapping, at the checked offset: the header may change later */
+    struct oto_segment_header *remote_header; /* header of a world on another machine, in memory of the client; else NULL */
+    const struct oto_segment_channel *entries; /* in the mapping, at the offset that was checked at attach */
     uint64_t segment_bytes;
     char world[OTO_WORLD_NAME_BYTES];
     uint64_t epoch;
@@ -40,8 +40,8 @@ struct oto_client {
 };
 
 /*
- * Replaces the channels by those of a new run's directory; a channel that is known is updated at its address. Takes
- * ownership of the directory. On OTO_NO_MEMORY neither is changed.
+ * Replaces the channels by those of a new run's directory; a known channel is updated at its address. Takes ownership of
+ * the directory. On OTO_NO_MEMORY book and directory are unchanged.
  */
 enum oto_status oto_channel_book_turn(struct oto_channel_book *book, struct oto_segment_directory *directory);
 void oto_channel_book_finish(struct oto_channel_book *book); /* zeroed is allowed */

@@ -2,9 +2,9 @@
 
 #include "base/pattern.h"
 
-#define TIMEOUTS_OF_A_PATTERN 24 /* ten thousand nodes are changed one after another */
+#define TIMEOUTS_OF_A_PATTERN 24 /* timeout of a request for a pattern, in ordinary timeouts: it may change 10000 nodes */
 
-/* Copies the members that every reply to a change has. */
+/* Copies tick and text, which every reply to a change has. */
 static void fill_reply(const struct oto_message *message, struct oto_reply *reply)
 {
     const char *text = "";
@@ -33,7 +33,7 @@ static enum oto_status ask(struct oto_client *client, struct oto_message_writer 
     return ask_within(client, request, client->control.timeout_ms, reply, error);
 }
 
-/* A request about a node, or about all nodes that match a pattern. */
+/* Sends a request about a node, or about all nodes that match a pattern, and waits for the reply. */
 static enum oto_status ask_nodes(struct oto_client *client, const char *node, struct oto_message_writer *request,
                                  struct oto_reply *reply, struct oto_error *error)
 {
@@ -68,7 +68,7 @@ enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *re
     return ask_plain(client, "info", reply, error);
 }
 
-/* The ordinary timeout plus twice the time that the ticks take at the requested pace. */
+/* The timeout of a step: the ordinary one plus twice the time that the ticks take at the requested pace. */
 static int64_t step_timeout_ms(const struct oto_client *client, uint64_t ticks)
 {
     struct oto_clock clock = {.scale = 1.0};
@@ -142,7 +142,7 @@ static void add_flag(struct oto_message_writer *request, const char *key, bool f
     }
 }
 
-/* The simulated time until the reply, in real ms at the requested pace. */
+/* The timeout of a swap: the simulated time until its reply, in real ms at the requested pace. */
 static int64_t swap_timeout_ms(const struct oto_client *client, const struct oto_swap *swap)
 {
     struct oto_clock clock = {.scale = 1.0};
@@ -241,10 +241,10 @@ enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_
 
 /* ---- get ---- */
 
-/* The parallel lists of a reply to `get`. */
+/* The lists of a reply to `get`; item i of each list belongs to parameter i. */
 struct param_lists {
     const struct oto_argument *keys, *values, *units, *texts, *runtime;
-    const struct oto_argument *ranges; /* NULL: of an older server */
+    const struct oto_argument *ranges; /* NULL: an older server does not send it */
     uint64_t total;
 };
 

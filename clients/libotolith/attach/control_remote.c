@@ -12,7 +12,7 @@ static const char prefix[] = "control+";
 
 struct oto_control_remote {
     struct oto_connection *connection;
-    size_t got; /* bytes of the message that arrives, with its header */
+    size_t got; /* received bytes of the current message, with its header */
     unsigned char in[HEADER_BYTES + OTO_MESSAGE_MAX_BYTES];
 };
 

@@ -16,11 +16,11 @@ void oto_control_remote_close(struct oto_control_remote *remote); /* NULL is all
 
 /* Sends a whole message: OTO_OK, OTO_TIMEOUT, OTO_CLOSED. */
 enum oto_status oto_control_remote_send(struct oto_control_remote *remote, const void *data, size_t bytes, int64_t deadline_ms);
-/* A whole message: OTO_OK, OTO_AGAIN, OTO_CLOSED, OTO_LIMIT. */
+/* Receives a whole message: OTO_OK, OTO_AGAIN, OTO_CLOSED, OTO_LIMIT. */
 enum oto_status oto_control_remote_receive(struct oto_control_remote *remote, void *data, size_t room, size_t *bytes);
 void oto_control_remote_wait(const struct oto_control_remote *remote, int64_t deadline_ms);
 bool oto_control_remote_alive(const struct oto_control_remote *remote);
-/* Why it is closed. */
+/* The reason why the connection is closed. */
 const char *oto_control_remote_reason(const struct oto_control_remote *remote);
 
 #endif

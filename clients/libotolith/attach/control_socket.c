@@ -117,7 +117,7 @@ static enum oto_status receive_once(struct oto_control_socket *socket, int *pass
     return (message.msg_flags & MSG_TRUNC) != 0 ? OTO_LIMIT : OTO_OK;
 }
 
-/* The status and sentence of a reply that refuses the request. */
+/* Returns the status and the sentence of a reply; a reply that is OK gives OTO_OK. */
 static enum oto_status status_of_reply(const struct oto_message *reply, struct oto_error *error)
 {
     uint64_t number = 0;
@@ -192,7 +192,7 @@ static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t
         if (socket->reply.id == id && strcmp(socket->reply.op, "reply") == 0) {
             return OTO_OK;
         }
-        if (now_ms() >= deadline_ms) { /* needed also if messages arrive without end */
+        if (now_ms() >= deadline_ms) { /* checked here too, because other messages may arrive without end */
             return OTO_TIMEOUT;
         }
     }
@@ -203,7 +203,7 @@ static bool is_closed(const struct oto_control_socket *socket)
     return socket->fd < 0 && socket->remote == NULL;
 }
 
-/* Waits for a reply. `sent`: the status of sending its request; a closed connection may still have a refusal. */
+/* Waits for a reply. `sent`: the status of sending the request. Even a closed connection may have a refusal to read. */
 static enum oto_status finish_exchange(struct oto_control_socket *socket, uint64_t id, enum oto_status sent, int64_t timeout_ms,
                                        int64_t deadline_ms, int *passed_fd, struct oto_error *error)
 {

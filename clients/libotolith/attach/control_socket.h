@@ -12,7 +12,7 @@
 #include "wire/control_message.h"
 
 struct oto_control_socket {
-    int fd; /* -1: closed, or remote */
+    int fd; /* -1: closed, or the server is on another machine */
     struct oto_control_remote *remote; /* NULL: the server is on this machine */
     int32_t timeout_ms;
     uint64_t next_id;
@@ -25,8 +25,8 @@ struct oto_control_socket {
 struct oto_message_writer oto_control_request(struct oto_control_socket *socket, const char *op);
 
 /*
- * Sends the request and waits for its reply, which is then in socket->reply. A descriptor that arrives with it is
- * stored in *passed_fd if that is not NULL, and closed otherwise. Returns TIMEOUT, CLOSED, CORRUPT, LIMIT, or the
+ * Sends the request and waits for its reply, which is then in socket->reply. A descriptor that arrives with
+ * the reply is stored in *passed_fd, or closed if passed_fd is NULL. Returns TIMEOUT, CLOSED, CORRUPT, LIMIT, or the
  * status and sentence of a server that refuses.
  */
 enum oto_status oto_control_exchange(struct oto_control_socket *socket, struct oto_message_writer *writer,

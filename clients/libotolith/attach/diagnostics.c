@@ -10,7 +10,7 @@
 
 #define NODES_MAX 256u
 #define SILENT_PERIODS 4
-#define SILENT_NS INT64_C(1000000000) /* beyond these periods: sensors may publish with a latency */
+#define SILENT_NS INT64_C(1000000000) /* added to these periods, because sensors may publish with a latency */
 #define NS_PER_S 1e9
 enum { NODE_FACTS = 4, WORLD_FACTS = OTO_COUNTER_COUNT + 6 };
 
@@ -93,7 +93,7 @@ static bool is_silent(const struct oto_channel *channel, int64_t age_ns)
            (double)age_ns > SILENT_PERIODS * NS_PER_S * (double)channel->rate_den / (double)channel->rate_num + (double)SILENT_NS;
 }
 
-/* What the newest sample of a channel tells of its node; the worst of all channels stays. */
+/* Sets the status of a node from the newest sample of a channel, if it is worse than that of its other channels. */
 static void judge(struct oto_ros_status *status, const struct oto_channel *channel, const struct oto_sample_head *head, int64_t now_ns)
 {
     static const struct {
@@ -132,7 +132,7 @@ static void put_facts(struct oto_ros_fact facts[NODE_FACTS], const struct oto_cl
     (void)snprintf(facts[3].value, sizeof facts[3].value, "%.9f", (double)head->t_ns / NS_PER_S);
 }
 
-/* The place for one more node; in a full report that of a node that is OK, NULL if there is none. */
+/* The index for the status of one more node. A full report replaces a node that is OK; 0: there is no place. */
 static uint32_t place_of(const struct report *report, uint8_t level)
 {
     if (report->count <= NODES_MAX) {
@@ -146,7 +146,7 @@ static uint32_t place_of(const struct report *report, uint8_t level)
     return 0;
 }
 
-/* Channels of a node stand together. Returns the index of the next node's first channel. */
+/* Adds the status of the node whose first channel is `first`. Returns the index of the next node's first channel. */
 static uint32_t add_node(struct report *report, const struct oto_client *client, uint32_t first, int64_t now_ns)
 {
     const struct oto_channel *main = oto_client_channel(client, first);

@@ -14,12 +14,12 @@
 
 #define SPIN_NS 20000
 #define SPIN_READS 32         /* iterations between two readings of the clock */
-#define SLICE_NS 50000000     /* how late the death of the server is detected */
+#define SLICE_NS 50000000     /* longest time until the death of the server is detected */
 #define NS_PER_MS INT64_C(1000000)
 
 struct oto_participant {
     struct oto_client *client;
-    struct oto_mailbox_header *header; /* the mapping, readable and writable */
+    struct oto_mailbox_header *header; /* the mapped mailbox, readable and writable */
     uint64_t bytes;
     uint32_t vehicle_count;
     const struct oto_mailbox_vehicle *vehicles;
@@ -253,7 +253,7 @@ static void wait_grant(const struct oto_participant *participant, uint32_t seen,
     }
 }
 
-/* OTO_OK: the participant may continue. */
+/* Checks the state of the mailbox. OTO_OK: the participant may continue. */
 static enum oto_status check_state(struct oto_participant *participant, struct oto_error *error)
 {
     switch (__atomic_load_n(&participant->header->grant.state, __ATOMIC_ACQUIRE)) {

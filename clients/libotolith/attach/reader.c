@@ -25,7 +25,7 @@ struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_re
 {
     struct oto_reader reader = {.channel = channel, .cursor = {.next = 1, .lost = 0}, .lineage = channel->lineage};
     if (channel->view.ring != NULL) {
-        /* Earlier records are not counted as lost. */
+        /* Records before the start of the reader do not count as lost. */
         const uint64_t first = oldest(&channel->view), next = oto_ring_newest(&channel->view) + 1;
         reader.cursor.next = start == OTO_READ_FROM_NOW && next > first ? next : first;
     }

@@ -44,7 +44,7 @@ enum oto_status oto_runtime_directory(char *path, size_t bytes, struct oto_error
     return OTO_OK;
 }
 
-/* OTO_NOT_FOUND if there is no directory; DENIED if another user could have written into it. */
+/* Checks a directory. OTO_NOT_FOUND: it does not exist; OTO_DENIED: another user could have written into it. */
 static enum oto_status check_private(const char *path, struct oto_error *error)
 {
     struct stat facts;
@@ -126,7 +126,7 @@ int oto_runtime_connect(const char *path, int timeout_ms, int64_t *server_pid)
     return fd;
 }
 
-/* The pid in the server.json of a server that may be dead. */
+/* Reads the pid in server.json; 0: none. The server may be dead. */
 static int64_t recorded_pid(const char *directory)
 {
     char path[PATH_BYTES + 16];
@@ -145,7 +145,7 @@ static int64_t recorded_pid(const char *directory)
     return pid;
 }
 
-/* Inspects one directory; false if it is not a world's. A world counts as running unless its socket refuses. */
+/* Inspects one directory; false: it is not that of a world. A world counts as running unless its socket refuses to connect. */
 static bool inspect(const char *base, const char *name, struct oto_world_entry *entry)
 {
     char directory[PATH_BYTES], path[PATH_BYTES];

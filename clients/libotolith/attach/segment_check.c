@@ -200,7 +200,7 @@ static enum oto_status take_channel(const unsigned char *base, const struct oto_
     channel->rate_den = entry->rate_den;
     channel->view = oto_ring_view_make(base, entry);
     channel->epoch = directory->epoch;
-    /* Events contain clients and wall-clock times, so a continued run has different events with the same numbers. */
+    /* Events contain clients and wall-clock times, so a restored run has different events with the same seq. */
     channel->lineage = (entry->flags & OTO_CHANNEL_EVENTS) != 0 ? directory->epoch : directory->lineage;
     directory->channel_count++;
     return OTO_OK;

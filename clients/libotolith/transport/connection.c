@@ -33,12 +33,12 @@ struct oto_connection {
     struct sockaddr_un path; /* of a unix socket */
     socklen_t path_bytes;
     char host[HOST_BYTES], port[PORT_BYTES];
-    struct addrinfo *found, *candidate; /* addresses of the host; the one that is tried */
+    struct addrinfo *found, *candidate; /* addresses of the host; the next address to try */
     int fd;                             /* -1: stopped */
     bool connected;
     struct oto_tls_context *context; /* of tls+tcp */
     struct oto_tls *tls;
-    short events; /* for which the last operation waits */
+    short events; /* poll events for which the last operation waits */
     char reason[160];
 };
 
@@ -159,7 +159,7 @@ static enum oto_status dial(struct oto_connection *connection, int family, const
     return OTO_OK;
 }
 
-/* The first of the remaining addresses that is not refused at once. */
+/* Connects to the first of the remaining addresses that does not refuse at once. */
 static enum oto_status dial_next(struct oto_connection *connection)
 {
     enum oto_status status = OTO_IO;

@@ -22,18 +22,18 @@ bool oto_connection_is_local(const struct oto_connection *connection);
 
 /* Begins to connect: OTO_OK or OTO_IO. */
 enum oto_status oto_connection_start(struct oto_connection *connection);
-/* OTO_OK when bytes can be exchanged; OTO_AGAIN; OTO_IO or OTO_DENIED with a reason. */
+/* Continues to connect. OTO_OK: bytes can be exchanged; OTO_AGAIN; OTO_IO or OTO_DENIED with a reason. */
 enum oto_status oto_connection_advance(struct oto_connection *connection);
-/* OTO_OK with at least one byte, OTO_AGAIN, OTO_CLOSED, OTO_IO or OTO_DENIED. */
+/* Send or receive at least one byte: OTO_OK; otherwise OTO_AGAIN, OTO_CLOSED, OTO_IO or OTO_DENIED. */
 enum oto_status oto_connection_send(struct oto_connection *connection, const void *data, size_t bytes, size_t *sent);
 enum oto_status oto_connection_receive(struct oto_connection *connection, void *data, size_t room, size_t *got);
 /* After OTO_AGAIN: waits until the operation can continue, at most until `deadline_ms` of CLOCK_MONOTONIC. */
 void oto_connection_wait(const struct oto_connection *connection, int64_t deadline_ms);
 /* True if the peer has not closed its end. */
 bool oto_connection_is_alive(const struct oto_connection *connection);
-void oto_connection_stop(struct oto_connection *connection); /* it may be started again */
+void oto_connection_stop(struct oto_connection *connection); /* a stopped connection can be started again */
 
-const char *oto_connection_reason(const struct oto_connection *connection); /* of the last failure */
+const char *oto_connection_reason(const struct oto_connection *connection); /* the reason of the last failure */
 
 int64_t oto_connection_now_ms(void); /* reads CLOCK_MONOTONIC */
 

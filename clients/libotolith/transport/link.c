@@ -6,7 +6,7 @@
 #include "otolith/frame.h"
 #include "transport/connection.h"
 
-#define CONNECT_MS 5000 /* for connecting, the handshake of TLS and the greetings */
+#define CONNECT_MS 5000 /* limit for connecting, TLS handshake and greetings together */
 #define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 1000
 #define GREETING_BYTES 8
@@ -29,7 +29,7 @@ struct oto_link {
     int64_t retry_at_ms, limit_ms; /* the end of a pause; the deadline of connecting and greeting */
     int32_t retry_ms;
     size_t greeting_sent;
-    size_t header_bytes; /* before each message: over a unix socket a byte 1, then the length in eight bytes, big-endian */
+    size_t header_bytes; /* header of a message: the length in eight bytes, big-endian; over a unix socket a byte 1 before it */
     unsigned char *buffer;
     size_t capacity, begin, end; /* received bytes that have not been returned yet */
     size_t given;                /* of these, bytes that the caller is reading */
@@ -133,7 +133,7 @@ static bool step_idle(struct oto_link *link)
     return true;
 }
 
-/* What a failed or unfinished operation means; OTO_AGAIN waits until the limit. */
+/* Handles a failed or unfinished operation: disconnects, but after OTO_AGAIN only if the limit has passed. */
 static bool step_failed(struct oto_link *link, enum oto_status status)
 {
     if (status != OTO_AGAIN) {
@@ -179,7 +179,7 @@ static bool step_receiving(struct oto_link *link)
     return true;
 }
 
-/* One step without waiting. OTO_OK: a message; OTO_AGAIN: *more tells whether another step can follow at once. */
+/* Makes one step without waiting. OTO_OK: a message; OTO_AGAIN: if *more is true, another step can follow at once. */
 static enum oto_status step(struct oto_link *link, bool *more, const unsigned char **data, size_t *bytes)
 {
     enum oto_status status = OTO_AGAIN;
@@ -204,7 +204,7 @@ static enum oto_status step(struct oto_link *link, bool *more, const unsigned ch
     return status;
 }
 
-/* Until the next step can do something, at most until the deadline. */
+/* Waits until the next step can make progress, at most until the deadline. */
 static void wait_for_step(const struct oto_link *link, int64_t deadline_ms)
 {
     const int64_t own_ms = link->state == LINK_IDLE ? link->retry_at_ms : link->greeted ? deadline_ms : link->limit_ms;

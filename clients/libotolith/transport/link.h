@@ -24,7 +24,7 @@ void oto_link_close(struct oto_link *link); /* NULL is allowed */
  * oto_link_now_ms, or OTO_NO_MEMORY.
  */
 enum oto_status oto_link_receive(struct oto_link *link, int64_t deadline_ms, const unsigned char **data, size_t *bytes);
-/* True if a publisher has answered; otherwise the reason. */
+/* True if a publisher has answered; otherwise oto_link_reason has the reason. */
 bool oto_link_is_up(const struct oto_link *link);
 const char *oto_link_reason(const struct oto_link *link);
 

@@ -69,7 +69,7 @@ enum oto_status oto_stream_give(struct oto_stream *stream, const void *data, siz
     }
     struct oto_topic *topic = oto_topics_find(&stream->topics, data);
     if (topic == NULL || !topic->wanted) {
-        return OTO_AGAIN; /* most frames of a busy publisher; they are not decoded */
+        return OTO_AGAIN; /* a topic that is not requested, as most are: the frame is not decoded */
     }
     const enum oto_status status = oto_frame_decode(data, bytes, &stream->frame);
     if (status != OTO_OK || topic->channel->type_hash != stream->frame.schema) {

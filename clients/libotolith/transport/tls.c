@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_CHAIN_BYTES 32768 /* of a peer's certificates */
+#define MAX_CHAIN_BYTES 32768 /* limit for the certificates of a peer */
 #define MAX_CHAIN_DEPTH 4
 
 struct oto_tls_context {
@@ -58,7 +58,7 @@ static long control_bio(BIO *bio, int command, long number, void *pointer)
 
 static BIO *socket_bio(int fd)
 {
-    static BIO_METHOD *method; /* made once, as OpenSSL's own methods are */
+    static BIO_METHOD *method; /* made once in a process, like the methods of OpenSSL */
     if (method == NULL) {
         BIO_METHOD *made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "otolith socket");
         if (made == NULL) {
@@ -95,7 +95,7 @@ static enum oto_status fail_file(const char *what, const char *path, struct oto_
                     openssl_reason());
 }
 
-/* Without a passphrase: a server has nobody to ask. */
+/* Refuses keys with a passphrase, because a server has no user who could type it. */
 static int no_passphrase(char *text, int room, int writing, void *context)
 {
     (void)text;
@@ -105,7 +105,7 @@ static int no_passphrase(char *text, int room, int writing, void *context)
     return -1;
 }
 
-/* The permissions are those of the descriptor that is read. */
+/* Opens the key file and checks the permissions of the open descriptor, so that the file cannot be exchanged in between. */
 static enum oto_status open_key(const char *path, FILE **file, struct oto_error *error)
 {
     struct stat facts;
@@ -287,7 +287,7 @@ void oto_tls_context_validity(const struct oto_tls_context *context, int64_t *fr
 
 /* ---- connections ---- */
 
-/* Numbers are compared with the addresses of a certificate, names with its names. */
+/* Sets the expected host: an IP address must be among the addresses of the certificate, a name among its names. */
 static bool expect_host(SSL *ssl, const char *host)
 {
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1) {

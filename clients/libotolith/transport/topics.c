@@ -76,7 +76,7 @@ static struct oto_topic *list_part(struct oto_topics_part *part)
     return list;
 }
 
-/* Lists the announced topics with the counters of the known ones; with `stay`, also the known ones not announced. */
+/* Lists the announced topics, with their counters if known; with `stay` also the known topics that are not announced. */
 static uint32_t merge(const struct oto_topics *topics, const struct oto_topic *announced, uint32_t announced_count, bool stay,
                       struct oto_topic *to)
 {

@@ -31,8 +31,8 @@ struct oto_topics {
 void oto_topics_finish(struct oto_topics *topics); /* zeroed is allowed */
 
 /*
- * OTO_OK: the list has changed; OTO_AGAIN: nothing new; OTO_CORRUPT, OTO_LIMIT, OTO_VERSION, OTO_NO_MEMORY: the list is
- * unchanged.
+ * Takes a schema frame. OTO_OK: the list has changed; OTO_AGAIN: nothing new; OTO_CORRUPT, OTO_LIMIT, OTO_VERSION,
+ * OTO_NO_MEMORY: the list is unchanged.
  */
 enum oto_status oto_topics_take_schema(struct oto_topics *topics, const void *data, size_t bytes);
 

@@ -70,7 +70,7 @@ static inline void oto_cdr_put_text(struct oto_cdr_writer *writer, const char *t
     writer->at += bytes + 1;
 }
 
-/* False: the seconds do not fit 32 bits. */
+/* Writes a time stamp. False: the seconds do not fit into 32 bits. */
 static inline bool oto_cdr_put_stamp(struct oto_cdr_writer *writer, int64_t t_ns)
 {
     const int64_t nanosec = (t_ns % OTO_NS_PER_S + OTO_NS_PER_S) % OTO_NS_PER_S, sec = (t_ns - nanosec) / OTO_NS_PER_S;

@@ -29,7 +29,7 @@ void oto_message_begin(struct oto_message_writer *writer, void *data, size_t cap
     *writer = (struct oto_message_writer){
         .data = data, .capacity = capacity < OTO_MESSAGE_MAX_BYTES ? capacity : OTO_MESSAGE_MAX_BYTES};
     msgpack_packer packer = packer_of(writer);
-    /* A map16 whose count oto_message_finish puts in. */
+    /* The head of a map16; oto_message_finish writes the count. */
     (void)msgpack_pack_map(&packer, UINT16_MAX);
     oto_pack_text(&packer, "v");
     (void)msgpack_pack_uint32(&packer, OTO_CONTROL_VERSION);
@@ -39,7 +39,7 @@ void oto_message_begin(struct oto_message_writer *writer, void *data, size_t cap
     oto_pack_text(&packer, op);
 }
 
-/* The key of one more argument; the value follows. */
+/* Writes the key of an argument; the caller then writes the value. */
 static msgpack_packer begin_argument(struct oto_message_writer *writer, const char *key)
 {
     msgpack_packer packer = packer_of(writer);

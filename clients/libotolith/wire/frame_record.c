@@ -12,7 +12,7 @@ struct record {
     struct oto_sample_head *head;
     char *frame_id;
     size_t frame_id_bytes;
-    uint32_t expected; /* the next field if the record has the order of the type */
+    uint32_t expected; /* index of the next field if the record has the order of the type */
     uint32_t found;
     uint64_t have[OTO_RECORD_MAX_FIELDS / 64];
     bool have_header, have_otolith;

@@ -26,25 +26,25 @@
 
 struct oto_ros_type;
 
-/* The message of a record type, whose fields are borrowed. */
+/* Makes the ROS message of a record type. The fields of `type` are borrowed. */
 enum oto_status oto_ros_type_make(const struct oto_record_type *type, struct oto_ros_type **ros, struct oto_error *error);
 void oto_ros_type_free(struct oto_ros_type *ros); /* NULL is allowed */
 const char *oto_ros_type_name(const struct oto_ros_type *ros);       /* "sensor_msgs/msg/Imu" */
-const char *oto_ros_type_definition(const struct oto_ros_type *ros); /* ros2msg with all messages that it uses */
-/* False: a standard message, without the sample head's seq, sensor time and flags. */
+const char *oto_ros_type_definition(const struct oto_ros_type *ros); /* the ros2msg text, with all messages that it uses */
+/* False for a standard message, which does not have the seq, sensor time and flags of the sample head. */
 bool oto_ros_type_has_sample_head(const struct oto_ros_type *ros);
 
 /* Replaces the contents of `to`. OTO_RANGE: the time does not fit the 32 bits of a ROS stamp's seconds. */
 enum oto_status oto_ros_encode(const struct oto_ros_type *ros, const char *frame_id, const struct oto_sample_head *head,
                                const void *payload, struct oto_buffer *to);
 /*
- * The reverse. Without a sample head in the message only head->t_ns and head->bytes are set. OTO_CORRUPT: the bytes are not
- * such a message.
+ * Decodes a message. If the message has no sample head, only head->t_ns and head->bytes are set. OTO_CORRUPT: the bytes are
+ * not a message of this type.
  */
 enum oto_status oto_ros_decode(const struct oto_ros_type *ros, const void *data, size_t bytes, struct oto_sample_head *head,
                                void *payload);
 
-/* A record without fields: only its sample head. */
+/* A record type without fields: its message has only the sample head. */
 extern const struct oto_record_type oto_ros_head_type;
 
 /* ---- views ---- */
@@ -71,7 +71,7 @@ struct oto_ros_transform {
 };
 enum oto_status oto_ros_transforms_encode(const struct oto_ros_transform *transforms, uint32_t count, int64_t t_ns, struct oto_buffer *to);
 
-/* What a DiagnosticArray is made of: statuses, each with pairs of texts. */
+/* The contents of a DiagnosticArray: statuses, each with pairs of texts. */
 enum { OTO_ROS_OK = 0, OTO_ROS_WARN = 1, OTO_ROS_ERROR = 2 };
 struct oto_ros_fact {
     const char *key;
@@ -87,7 +87,7 @@ struct oto_ros_diagnostics {
     const struct oto_ros_status *statuses;
     uint32_t count;
 };
-/* `frame_id`: of the record's channel. */
+/* Encodes a view. `frame_id`: that of the record's channel. */
 enum oto_status oto_ros_view_encode(enum oto_ros_view view, const struct oto_record_type *type, const char *frame_id,
                                     const struct oto_sample_head *head, const void *payload, struct oto_buffer *to);
 

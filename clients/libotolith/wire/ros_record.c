@@ -13,7 +13,7 @@
 /* Consecutive values of one width, in the order of the message. */
 struct step {
     uint32_t offset; /* in the payload */
-    uint32_t count;  /* values; of a text: its room */
+    uint32_t count;  /* number of values; for a text its size in bytes */
     uint32_t width;  /* bytes of a value */
     bool text;
 };
@@ -23,7 +23,7 @@ struct oto_ros_type {
     char *definition;
     bool has_sample_head;
     uint32_t payload_bytes, step_count;
-    size_t most_bytes; /* of a message, without the frame_id */
+    size_t most_bytes; /* greatest size of a message without its frame_id */
     struct step steps[OTO_RECORD_MAX_FIELDS];
 };
 
@@ -57,7 +57,7 @@ static void field_name(const char *from, size_t bytes, char to[OTO_FIELD_NAME_BY
     to[length] = '\0';
 }
 
-/* "fault_label" to "FaultLabel", behind what `to` holds. */
+/* Appends a name as a type name to `to`: "fault_label" becomes "FaultLabel". */
 static void add_type_name(const char *from, size_t bytes, char to[NAME_BYTES])
 {
     size_t length = strlen(to);
@@ -79,7 +79,7 @@ struct making {
     struct oto_ros_type *ros;
     const struct oto_field *fields;
     FILE *blocks; /* definitions of the messages that it uses */
-    bool vector3, quaternion; /* they are among these */
+    bool vector3, quaternion; /* `blocks` needs the definition of this message */
 };
 
 /* Fields [first, end) whose names share their first `skip` bytes. */
@@ -96,7 +96,7 @@ static const char *field_type_text(uint32_t type)
     return type < sizeof texts / sizeof *texts ? texts[type] : "";
 }
 
-/* Consecutive values of one width become one step. */
+/* Adds a field to the steps; consecutive values of one width become one step. */
 static void add_step(struct oto_ros_type *ros, const struct oto_field *field)
 {
     const struct step step = {field->offset, field->count, oto_field_type_bytes(field->type), field->type == OTO_FIELD_TEXT};
@@ -137,7 +137,7 @@ static void put_field(struct making *making, FILE *to, const struct oto_field *f
     add_step(making->ros, field);
 }
 
-/* The member of the group that begins with field `first`. skip 0: it is a field. */
+/* The member of a group that begins with field `first`: a field (skip 0), or a group. */
 static struct group member_at(const struct making *making, const struct group *group, uint32_t first, size_t *key_bytes)
 {
     const char *key = making->fields[first].name + group->skip, *dot = strchr(key, '.');
@@ -153,7 +153,7 @@ static struct group member_at(const struct making *making, const struct group *g
     return member;
 }
 
-/* Finds the double NAME.`axis` of a group. */
+/* Finds the field of a group that has the name of the axis and is one double. */
 static const struct oto_field *axis_of(const struct making *making, const struct group *group, char axis)
 {
     for (uint32_t i = group->first; i < group->end; i++) {
@@ -166,7 +166,7 @@ static const struct oto_field *axis_of(const struct making *making, const struct
     return NULL;
 }
 
-/* Puts a group x y z, or x y z w in any order, as the message of geometry_msgs. False: it is none. */
+/* Puts a group x y z as Vector3, or x y z w in any order as Quaternion. False: the group is neither. */
 static bool put_geometry(struct making *making, FILE *to, const struct group *group, const char *name)
 {
     const uint32_t count = group->end - group->first;
@@ -192,7 +192,7 @@ static bool put_geometry(struct making *making, FILE *to, const struct group *gr
 
 static bool put_members(struct making *making, FILE *to, const struct group *group, uint32_t depth);
 
-/* Puts a group that is no geometry: its own message, whose block follows. */
+/* Puts another group as a message type of its own, and adds the definition of that type to the blocks. */
 static bool put_nested(struct making *making, FILE *to, struct group *member, const char *name, uint32_t depth)
 {
     char *text = NULL;
@@ -219,7 +219,7 @@ static bool put_members(struct making *making, FILE *to, const struct group *gro
         char name[OTO_FIELD_NAME_BYTES], before[OTO_FIELD_NAME_BYTES];
         struct group member = member_at(making, group, i, &key_bytes);
         field_name(making->fields[i].name + group->skip, key_bytes, name);
-        for (uint32_t k = group->first; k < i;) { /* two names that differ only in what ROS does not allow */
+        for (uint32_t k = group->first; k < i;) { /* two names may become equal as ROS names */
             size_t bytes;
             const struct group other = member_at(making, group, k, &bytes);
             field_name(making->fields[k].name + group->skip, bytes, before);

@@ -103,7 +103,7 @@ static bool put_header(struct oto_cdr_writer *writer, int64_t t_ns, const char *
     return in_range;
 }
 
-/* geometry_msgs has x, y, z, w. */
+/* Puts a quaternion in the order of geometry_msgs: x, y, z, w. */
 static void put_quaternion(struct oto_cdr_writer *writer, oto_quat q)
 {
     const double numbers[4] = {q.x, q.y, q.z, q.w};
@@ -166,7 +166,7 @@ static double variance(double sigma)
     return sigma < 0.0 ? unknown : sigma * sigma;
 }
 
-/* Three variances on the diagonal from row `first`. */
+/* Writes three variances to the diagonal of a covariance, from row `first` on. */
 static void put_variances(double covariance[36], uint32_t first, oto_vec3 sigma)
 {
     covariance[7 * first] = variance(sigma.x);
@@ -174,7 +174,7 @@ static void put_variances(double covariance[36], uint32_t first, oto_vec3 sigma)
     covariance[7 * (first + 2)] = variance(sigma.z);
 }
 
-/* The covariance of a velocity whose standard deviations are those of its ENU axes, in body axes: Rᵀ D R. */
+/* Writes the covariance of a velocity in body axes, Rᵀ D R, from its standard deviations along the ENU axes. */
 static void put_velocity_covariance(double covariance[36], oto_quat q_enu_from_body, oto_vec3 sigma_enu)
 {
     const oto_mat3 r = oto_mat3_from_quat(q_enu_from_body);
@@ -342,7 +342,7 @@ static enum oto_status encode_log(const struct oto_sample_head *head, const void
     return in_range ? OTO_OK : OTO_RANGE;
 }
 
-/* At most: a length, padding and NUL for each text. */
+/* The greatest size of a status: each text has a length, padding and NUL. */
 static size_t status_room(const struct oto_ros_status *status)
 {
     size_t bytes = 64 + strlen(status->name) + strlen(status->message);

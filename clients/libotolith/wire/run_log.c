@@ -33,7 +33,7 @@ static int digit_of(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes \u00XX, which the writer uses for control characters only. 0: it is not such an escape. */
+/* Decodes \u00XX, which the writer uses for control characters only. 0: the text is no such escape. */
 static char control_character(struct cursor *cursor)
 {
     if (cursor->end - cursor->at < 4 || memcmp(cursor->at, "00", 2) != 0) {
@@ -55,7 +55,7 @@ static char unescape(struct cursor *cursor)
     return c == 'u' ? control_character(cursor) : found != NULL ? to[found - from] : '\0';
 }
 
-/* Decodes in place, since a decoded string is never longer than its notation. NULL: it is no string. */
+/* Decodes in place, since a decoded string is never longer than its notation. NULL: the text is no string. */
 static const char *take_string(struct cursor *cursor)
 {
     if (!take(cursor, '"')) {

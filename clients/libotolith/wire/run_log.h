@@ -32,7 +32,7 @@ struct oto_run_log_line {
     struct oto_run_log_member members[OTO_RUN_LOG_MEMBERS];
     uint32_t count;
     const char *entry; /* the value of the member "entry" */
-    uint64_t tick;     /* of this entry, or of the previous one if it has none */
+    uint64_t tick;     /* tick of this entry; if it has none, tick of the previous entry */
     bool has_tick;
     uint64_t number;   /* number of the line in its file, from 1 */
 };
@@ -40,7 +40,7 @@ struct oto_run_log_line {
 /* Parses `bytes` bytes of text in place. Texts of the line point into it; text[bytes] is overwritten. */
 enum oto_status oto_run_log_parse(char *text, size_t bytes, struct oto_run_log_line *line, struct oto_error *error);
 
-/* NULL if the key is absent or of another kind. */
+/* Get a member: NULL or false if the key is absent or its value is of another kind. */
 const char *oto_run_log_text(const struct oto_run_log_line *line, const char *key);
 bool oto_run_log_number(const struct oto_run_log_line *line, const char *key, uint64_t *number);
 bool oto_run_log_truth(const struct oto_run_log_line *line, const char *key); /* false if it is absent */

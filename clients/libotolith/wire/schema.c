@@ -5,7 +5,7 @@
 #include "wire/pack_read.h"
 #include "base/record_check.h"
 
-/* Grows with what was decoded, never with a count that the frame claims. */
+/* Its memory grows with the decoded channels and fields, never with a count that the frame claims. */
 struct oto_schema {
     uint64_t epoch;
     uint32_t total;

@@ -1,4 +1,4 @@
-// Computes Allan deviation and spectrum beside the page, so that drawing does not wait for it.
+// Computes Allan deviation and spectrum in a thread of its own, so that drawing does not wait.
 
 import { allan, spectrum } from './analysis.js';
 

@@ -8,7 +8,7 @@ export class Bins {
     this.low = this.high = new Float64Array(0);
   }
 
-  // Bins of the width (t1 - t0) / count that cover [t0, t1]. Returns the range of all; least > most where there is none.
+  // Bins of the width (t1 - t0) / count that cover [t0, t1]. Returns the range of all values; least > most: no values.
   update(data, t0, t1, count) {
     const { ring, column } = data, width = (t1 - t0) / count, start = Math.floor(t0 / width);
     const same = this.ring === ring && this.column === column && Math.abs(this.width - width) < 1e-9 * width && start >= this.start &&

@@ -19,7 +19,7 @@ export class Chart {
     this.page = page;
     this.model = model; // {series: [{topic, column}], terms}
     this.raster = new Raster();
-    this.range = [[0, 1], [0, 1]]; // of the left and of the right axis
+    this.range = [[0, 1], [0, 1]]; // value ranges of the left and the right axis
     this.hidden = new Set();
     this.cursor = NaN;
     this.#build();
@@ -86,7 +86,7 @@ export class Chart {
     this.#makePlot();
   }
 
-  // The taps of a node may appear while it runs.
+  // Finds the truth of each line; called again later, because the taps of a node may appear while it runs.
   bindTruth() {
     for (const line of this.lines) {
       const truth = truthOf(this.page.world, line.topic, line.column);
@@ -119,7 +119,7 @@ export class Chart {
 
   #makeTable() {
     this.table.replaceChildren();
-    const several = new Set(this.lines.map((line) => line.topic)).size > 1; // then "x" alone does not name a line
+    const several = new Set(this.lines.map((line) => line.topic)).size > 1; // if so, the name of a line needs its node
     const node = (topic) => several ? `${topic.split('/').at(-1)} ` : '';
     const rows = this.model.terms && this.terms ? this.terms.rows(this.page.theme) : this.lines;
     this.rows = rows.map((line) => {
@@ -312,7 +312,7 @@ export class Chart {
       const value = data ? data.ring.nearest(data.column, Number.isFinite(at) ? at : right, Math.max(reach, 1.5)) : NaN;
       const numbers = [value, facts?.mean, facts?.sigma, facts?.rms, facts?.least, facts?.most];
       for (let i = 0; i < 6; i++) cells[i].textContent = number((numbers[i] ?? NaN) * line.factor, 3);
-      row.hidden = this.model.terms && facts !== null && facts.least === 0 && facts.most === 0; // a term that is off
+      row.hidden = this.model.terms && facts !== null && facts.least === 0 && facts.most === 0; // hides a term that is off
     }
   }
 }

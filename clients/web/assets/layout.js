@@ -63,7 +63,7 @@ export function defaultCharts(world) {
   return charts;
 }
 
-// The true value that a measured column belongs to: {topic, column}, or null.
+// The truth of a measured column: {topic, column}, or null.
 export function truthOf(world, topic, column) {
   const channel = world.byTopic.get(topic);
   if (!channel || channel.truth || topic.endsWith('.taps')) return null;

@@ -74,7 +74,7 @@ export class Link {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(lines.join('\n'));
   }
 
-  // A request of the server; resolves with its reply. A newline separates arguments, so none may have one.
+  // Sends a request; resolves with its reply. A newline separates arguments, so no argument may contain one.
   request(verb, ...values) {
     return new Promise((resolve) => {
       if (this.socket?.readyState !== WebSocket.OPEN) {

@@ -220,7 +220,7 @@ class Page {
       this.drawnBefore = this.drawn;
     }
     this.view.advance(this.world.time);
-    if (now_ms - this.drawn_ms < 2 * this.cost_ms) return; // half of the time is for data
+    if (now_ms - this.drawn_ms < 2 * this.cost_ms) return; // leaves half of the time for reading data
     this.drawn_ms = now_ms;
     this.drawn++;
     const start = performance.now();

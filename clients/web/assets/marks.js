@@ -1,10 +1,10 @@
 // Events as marks on the time axis of a chart.
 
-// Events of the clock are many on a busy machine: they are short ticks at the bottom. Others of the server are not marked.
+// CLOCK: many on a busy machine, so short marks at the bottom. The other QUIET events are not marked.
 const CLOCK = new Set(['late', 'slip', 'overrun', 'watchdog']);
 const QUIET = new Set(['client', 'publisher', 'started', 'realtime', ...CLOCK]);
 
-// True for events that a reader of a chart wants to see named.
+// True for events that a chart shows with their names.
 export function isNotable(event) {
   return !QUIET.has(event.kind);
 }
@@ -37,7 +37,7 @@ export function drawMarks(plot, events, theme, view) {
   ctx.restore();
 }
 
-// Events are nearly in the order of time; marks of the page itself may be late by a status.
+// Index from which to search events after t. They are nearly in the order of time: marks of the page may be late by one status.
 function firstAfter(events, t) {
   let i = events.length;
   while (i > 0 && events[i - 1].t >= t - 2) i--;

@@ -51,7 +51,7 @@ export class Nodes {
       input.value = param.value;
       input.setAttribute('aria-label', param.key);
       input.onchange = async () => {
-        const { value: wanted } = input; // it may change before the reply
+        const { value: wanted } = input; // the input may change before the reply
         const reply = await this.page.ask('set', node, param.key, wanted);
         if (reply.ok) param.value = wanted;
         else if (input.value === wanted) input.value = param.value;

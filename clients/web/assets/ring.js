@@ -19,7 +19,7 @@ export class Ring {
     this.high = columns.map(() => new Float64Array(capacity / BLOCK));
   }
 
-  get first() { // index of the oldest sample; one block is being overwritten
+  get first() { // index of the oldest sample; the block before it may be partly overwritten
     return Math.max(0, this.count - this.capacity + BLOCK);
   }
 

@@ -26,7 +26,7 @@ class Terms {
     this.shown = []; // terms that are not zero in the window
   }
 
-  // Subscribed to at first use.
+  // The terms; their columns are subscribed to at first use.
   get all() {
     this.loaded ??= this.names.map((column, index) => ({
       topic: this.topic, column: column.name, text: column.text, label: column.name.split('.')[1].replaceAll('_', ' '),
@@ -40,7 +40,7 @@ class Terms {
     return this.all.map((term) => Object.assign(term, { color: theme.color(term.index) }));
   }
 
-  // Means of each term in equal parts of the window. Returns the range of the sum and of its parts.
+  // Means of each term in equal parts of the window. Returns the range of the sum and of the stacked terms.
   prepare(t0, t1, bins, hidden) {
     let least = 0, most = 0;
     this.shown = [];

@@ -5,7 +5,7 @@ const DEGREES = { 'rad': ['°', DEG], 'rad/s': ['°/s', DEG], 'rad/s^2': ['°/s�
   'rad^2/s^2': ['°²/s²', DEG * DEG] };
 const ALWAYS = { 'T': ['µT', 1e6], 'ns': ['ms', 1e-6], '1': ['', 1] };
 
-// [text, factor] of a unit.
+// [text, factor] with which a unit is displayed.
 export function shown(unit, degrees) {
   if (degrees && DEGREES[unit]) return DEGREES[unit];
   if (ALWAYS[unit]) return ALWAYS[unit];

@@ -133,7 +133,7 @@ export class World {
     return this.byTopic.get(topic)?.columns.find((column) => column.name === name);
   }
 
-  // Columns that are subscribed together with `name`: the components of its vector; of error terms, all terms of that axis.
+  // Columns that are subscribed together with `name`: the components of its vector; for an error term, all terms of its axis.
   #group(channel, name) {
     const column = channel.columns.find((each) => each.name === name);
     if (!column) return [name];

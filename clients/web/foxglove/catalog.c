@@ -5,7 +5,7 @@
 
 static const struct {
     enum oto_ros_view view;
-    const char *below; /* a name below the record's topic, or a topic of its own */
+    const char *below; /* "/…": the whole topic; otherwise the last part of a topic below the record's topic */
 } views[] = {{OTO_ROS_TRANSFORM, "/tf"},
              {OTO_ROS_ODOMETRY, "odometry"},
              {OTO_ROS_FIX, "fix"},
@@ -24,7 +24,7 @@ static bool add_source(struct fox_channel *channel, const struct oto_channel *so
     return true;
 }
 
-/* The channel of a topic; a new one where there is none. */
+/* Finds the channel of a topic, or adds one. */
 static struct fox_channel *channel_of(struct fox_catalog *catalog, const char *topic, enum oto_ros_view view)
 {
     for (uint32_t i = 0; i < catalog->count; i++) {

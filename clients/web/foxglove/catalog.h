@@ -1,6 +1,6 @@
 /*
- * The channels of a run as Foxglove has them: each record as its ROS message, and the standard views beside it. Made for each
- * run. [loop]
+ * The channels of a run in the form of Foxglove: each record as a ROS message, and the standard views beside it. The catalog is
+ * made again for each run. [loop]
  */
 #ifndef WEB_FOXGLOVE_CATALOG_H
 #define WEB_FOXGLOVE_CATALOG_H
@@ -11,7 +11,7 @@
 #include "wire/ros_topic.h"
 
 struct fox_channel {
-    const struct oto_channel **sources; /* the truths of all vehicles share /tf; /clock and /diagnostics have none; else one */
+    const struct oto_channel **sources; /* one; for /tf the truths of all vehicles; for /clock and /diagnostics none */
     uint32_t source_count;
     struct oto_ros_type *ros; /* NULL: a view */
     enum oto_ros_view view;
@@ -19,15 +19,15 @@ struct fox_channel {
 };
 
 struct fox_catalog {
-    struct fox_channel *channels; /* their ids are the indices */
+    struct fox_channel *channels; /* the id of a channel is its index */
     uint32_t count;
 };
 
 enum oto_status fox_catalog_make(struct fox_catalog *catalog, const struct oto_client *client, struct oto_error *error);
 void fox_catalog_free(struct fox_catalog *catalog); /* zeroed is allowed */
-/* {"op":"advertise",…} of all channels. */
+/* Writes {"op":"advertise",…} with all channels. */
 void fox_catalog_advertise(const struct fox_catalog *catalog, struct web_text *text);
-/* One record of the source as the message of a channel. */
+/* Encodes one record of a source as a message of the channel. */
 enum oto_status fox_catalog_encode(const struct fox_channel *channel, uint32_t source, const struct oto_sample_head *head,
                                    const void *payload, struct oto_buffer *message);
 

@@ -11,7 +11,7 @@
 #include "tokens.h"
 
 #define TURN_MS 16
-#define QUEUE_BYTES (512u << 10)  /* queued, above which no sample is added */
+#define QUEUE_BYTES (512u << 10)  /* if more bytes are queued, no sample is added */
 #define SAMPLES_A_TURN 512u       /* of a subscription */
 #define NS_PER_S INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
@@ -69,7 +69,7 @@ static int64_t time_of(const struct oto_value *facts, const char *key)
     return value != NULL && oto_value_i64(value, &t_ns, &ignored) == OTO_OK ? t_ns : 0;
 }
 
-/* Asks the world whether it is a recording that is played. */
+/* Requests from the server whether the world plays a recording, and its start and end. */
 static void ask_playback(struct web_foxglove *foxglove)
 {
     struct oto_reply reply;
@@ -96,7 +96,7 @@ static enum oto_status take_world(struct web_foxglove *foxglove, struct oto_erro
     return fox_catalog_make(&foxglove->catalog, client, error);
 }
 
-/* A viewer drops what it has when the session id, which is the epoch, is another one. */
+/* Sends the server info. The session id is the epoch: with a new id a viewer drops its data. */
 static void greet(struct fox_session *session)
 {
     struct web_foxglove *foxglove = session->foxglove;
@@ -213,7 +213,7 @@ static void send_source(struct fox_session *session, struct fox_subscription *su
     }
 }
 
-/* A viewer that is too slow loses samples, which the ring overwrites, and is notified. */
+/* Sends new samples. A viewer that is too slow loses samples, because the ring overwrites them, and gets a status message. */
 static void send_samples(struct fox_session *session, struct fox_subscription *subscription)
 {
     const struct fox_channel *channel = &session->foxglove->catalog.channels[subscription->channel];
@@ -237,7 +237,7 @@ static uint64_t lost_of(const struct fox_session *session)
     return lost;
 }
 
-/* /clock and /diagnostics, which come from no record. */
+/* Sends /clock or /diagnostics, which are not made from a record. */
 static void send_state(struct fox_session *session, struct fox_subscription *subscription, enum oto_ros_view view, int64_t sim_time_ns)
 {
     struct web_foxglove *foxglove = session->foxglove;
@@ -264,7 +264,7 @@ static void send_time(struct fox_session *session, int64_t t_ns)
     (void)web_peer_send(session->peer, frame, sizeof frame, true);
 }
 
-/* Viewers that follow the parameters get them again when somebody has set one. */
+/* True if a client has set a parameter or swapped a plugin. The viewers that subscribe to parameters then get them again. */
 static bool has_new_parameters(struct web_foxglove *foxglove)
 {
     struct oto_sample_head head;

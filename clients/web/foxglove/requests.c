@@ -69,7 +69,7 @@ static void subscribe(struct fox_session *session, uint32_t id, uint32_t channel
         return;
     }
     for (uint32_t i = 0; i < channel->source_count; i++) {
-        readers[i] = oto_reader_make(channel->sources[i], OTO_READ_FROM_OLDEST); /* a plot starts full */
+        readers[i] = oto_reader_make(channel->sources[i], OTO_READ_FROM_OLDEST); /* a new plot shows the past */
     }
     *subscription = (struct fox_subscription){.used = true, .id = id, .channel = channel_id, .readers = readers};
 }
@@ -126,7 +126,7 @@ void fox_get_parameters(struct fox_session *session, const char *id)
     ask_node(session);
 }
 
-/* A value in JSON: YAML's numbers, truths and lists of numbers are the same there; everything else is a string. */
+/* Writes a YAML value as JSON: numbers, booleans and lists of numbers have the same form; everything else becomes a string. */
 static void put_value(struct web_text *text, const char *value)
 {
     char *end;
@@ -182,7 +182,7 @@ static void on_get_parameters(struct fox_session *session, const struct oto_valu
     fox_get_parameters(session, text_of(message, "id"));
 }
 
-/* A JSON value as YAML. */
+/* Writes a JSON value as YAML. */
 static void yaml_of(const struct oto_value *value, char *text, size_t bytes)
 {
     size_t used = (size_t)snprintf(text, bytes, "%s", value->kind == OTO_VALUE_SCALAR ? value->text : "[");
@@ -341,7 +341,7 @@ static void call_service(struct fox_session *session, uint32_t service, uint32_t
     }
 }
 
-/* u8 opcode, u32 service, u32 call, u32 length and text of the encoding, payload. */
+/* Handles a service call: u8 opcode, u32 service, u32 call, u32 length and text of the encoding, payload. */
 static void on_service_call(struct fox_session *session, const unsigned char *data, size_t bytes)
 {
     uint32_t service, call, length;
@@ -396,8 +396,8 @@ static void send_result(struct fox_session *session, uint32_t service, uint32_t 
 /* ---- playback control ---- */
 
 /*
- * u8 opcode, u8 status, u64 time, f32 speed, u8 did seek, u32 length and text of the request's id. What a request has set is
- * taken from it, because the next run after a seek may not be attached yet.
+ * The message: u8 opcode, u8 status, u64 time, f32 speed, u8 did seek, u32 length and text of the request's id. Values that a
+ * request has set are copied from the request, because after a seek the client may not be attached to the next run yet.
  */
 void fox_send_playback(struct fox_session *session, const struct fox_control *request)
 {
@@ -436,7 +436,7 @@ static void control_playback(struct fox_session *session, const char *verb, cons
     }
 }
 
-/* u8 opcode, u8 play or pause, f32 speed, u8 had seek, u64 time, u32 length and text of the id. */
+/* Handles a playback request: u8 opcode, u8 play or pause, f32 speed, u8 had seek, u64 time, u32 length and text of the id. */
 static void on_playback_request(struct fox_session *session, const unsigned char *data, size_t bytes)
 {
     enum { HEAD = 19 };

@@ -9,21 +9,21 @@
 
 #define FOX_SUBSCRIPTIONS 64u
 #define FOX_ID_BYTES 64u
-#define FOX_FRAME_BYTES (256u << 10) /* of one message: diagnostics of 256 nodes are the largest */
+#define FOX_FRAME_BYTES (256u << 10) /* limit of one message; the largest is the diagnostics of 256 nodes */
 #define FOX_NODES_MAX 1024u
 
 struct fox_subscription {
     bool used;
     uint32_t id, channel;
-    struct oto_reader *readers; /* of each source */
-    int64_t next_view_ns; /* of simulated time; of real time for /diagnostics */
-    uint64_t lost; /* reported */
+    struct oto_reader *readers; /* one for each source */
+    int64_t next_view_ns; /* time of the next view: simulated; for /diagnostics real */
+    uint64_t lost; /* lost samples that were reported */
 };
 
-/* A request for the parameters of all nodes: they are asked for one after the other, and sent together. */
+/* A viewer's request for the parameters of all nodes: the server gets one request for each node; one message has all replies. */
 struct fox_parameters {
     bool running;
-    uint32_t node; /* the one that is asked for */
+    uint32_t node; /* index of the node whose reply is awaited */
     char id[FOX_ID_BYTES];
     struct web_text values;
 };
@@ -60,13 +60,13 @@ struct web_foxglove {
     struct web_world_listener listener;
     struct web_control *control;
     struct fox_session *sessions;
-    uint64_t session_count; /* numbers the sessions */
+    uint64_t session_count; /* number of the newest session */
     struct fox_catalog catalog;
     struct fox_playback playback;
     char session_id[24];
-    const char *nodes[FOX_NODES_MAX]; /* names, of the client's channels */
+    const char *nodes[FOX_NODES_MAX]; /* names of the nodes; the texts belong to the client's channels */
     uint32_t node_count;
-    struct oto_reader events; /* parameters that anybody has set */
+    struct oto_reader events; /* reads events, which report parameters that a client has set */
     bool has_events;
     uv_timer_t timer;
     struct web_text text;
@@ -86,7 +86,7 @@ void fox_advertise_services(struct fox_session *session);
 void fox_get_parameters(struct fox_session *session, const char *id);
 /* A reply of web_control_request as JSON. */
 void fox_reply(struct fox_session *session, const char *text, size_t bytes);
-/* The state of a playback, binary, in reply to a request; `request` NULL: that of the segment, after a seek by somebody else. */
+/* Sends the state of a playback in reply to `request`; NULL: the state in the segment, after a seek by another client. */
 void fox_send_playback(struct fox_session *session, const struct fox_control *request);
 void fox_end_subscription(struct fox_subscription *subscription);
 

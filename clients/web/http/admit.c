@@ -6,7 +6,7 @@
 
 #include "base/origin.h"
 
-/* "name:port", "[::1]:port" or "name" to the name without brackets. False for anything else. */
+/* Gets the name, without brackets, from "name:port", "[::1]:port" or "name". False for anything else. */
 static bool take_name(const char *host, char *name, size_t room)
 {
     const char *start = host, *end;
@@ -31,7 +31,7 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, room) == 1 || inet_pton(AF_INET6, name, room) == 1;
 }
 
-/* A reverse proxy may pass on the Host that it has. */
+/* True for the host of a configured origin: a reverse proxy may forward its own Host header. */
 static bool is_name_of_proxy(const struct web_http *http, const char *name)
 {
     char own[WEB_HOST_BYTES];
@@ -45,8 +45,8 @@ static bool is_name_of_proxy(const struct web_http *http, const char *name)
 }
 
 /*
- * The port is not compared: a tunnel to this machine has another. A server on loopback is named as loopback only. On other
- * addresses every literal address is accepted, because rebinding needs a name.
+ * The port is not compared, because a tunnel to this machine has another port. A server on a loopback address accepts only names
+ * of loopback. A server on another address accepts every literal address, because DNS rebinding needs a name.
  */
 static bool is_own_name(const struct web_http *http, const char *name)
 {

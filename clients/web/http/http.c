@@ -68,8 +68,8 @@ static socklen_t fill_address(const char *text, uint16_t port, struct sockaddr_s
 }
 
 /*
- * Returns 0 or an errno. libwebsockets returns a context also when its port is taken, therefore a socket of our own tries
- * it first.
+ * Returns 0 or an errno. libwebsockets returns a context also when its port is taken, therefore this
+ * function first tries the port with its own socket.
  */
 static int try_port(const char *address, uint16_t port, uint16_t *actual)
 {
@@ -89,7 +89,7 @@ static int try_port(const char *address, uint16_t port, uint16_t *actual)
     return reason;
 }
 
-/* The page may load only what this server sends, and nothing inline; nobody may frame it. */
+/* The page may load only files of this server and nothing inline; no other page may show it in a frame. */
 static const struct lws_protocol_vhost_options header_table[] = {
     {&header_table[1], NULL, "content-security-policy:",
      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

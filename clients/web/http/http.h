@@ -32,11 +32,11 @@ struct web_asset {
 };
 
 /*
- * A sub-protocol. `connected` returns the handler's own state of the connection, which the other functions get, or NULL to
- * refuse the connection. `closed` is called once for every state.
+ * A sub-protocol. `connected` returns the handler's state of the connection, which is the argument of the other functions, or NULL
+ * to refuse the connection. `closed` is called once for every state.
  */
 struct web_protocol {
-    const char *name; /* as in Sec-WebSocket-Protocol */
+    const char *name; /* name of the sub-protocol in Sec-WebSocket-Protocol */
     void *context;
     void *(*connected)(void *context, struct web_peer *peer);
     void (*received)(void *state, const void *data, size_t bytes, bool binary);
@@ -59,7 +59,7 @@ struct web_http_options {
 };
 
 /*
- * Opens the port. OTO_CONFLICT: all of them are taken. Once in a process, which ends with _exit: libwebsockets 4.1.6 unloads
+ * Opens the port. OTO_CONFLICT: all ports are taken. A process may call it once and ends with _exit: libwebsockets 4.1.6 unloads
  * its adapter to libuv while the loop still needs it, so that its context cannot be destroyed.
  */
 enum oto_status web_http_open(const struct web_http_options *options, struct web_http **http, struct oto_error *error);

@@ -59,9 +59,9 @@ struct web_http *web_http_of(struct lws *wsi);
 
 /* ---- admit.c ---- */
 
-/* True if the Host header names this server. A name of somebody else's domain may be DNS rebinding. */
+/* True if the Host header names this server. A name of another domain may be an attack by DNS rebinding. */
 bool web_admit_host(struct lws *wsi);
-/* True if there is no Origin, or it is the page of this server, or it is configured. */
+/* True if there is no Origin header, or it names this server or a configured origin. */
 bool web_admit_origin(struct lws *wsi);
 /* True for an upgrade to WebSocket with a sub-protocol; libwebsockets would also accept h2c. */
 bool web_admit_upgrade(struct lws *wsi);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BURST_MESSAGES (2.0 * WEB_MESSAGES_PER_S) /* that may arrive together, after a stall */
+#define BURST_MESSAGES (2.0 * WEB_MESSAGES_PER_S) /* messages that may arrive together, after a stall */
 #define FRAGMENT_BYTES 65536u
 #define WRITE_CLOSE ((enum lws_write_protocol)4) /* lws-write.h leaves out this number */
 #define CLOSE_S 3 /* for the peer to answer a close frame */
@@ -90,7 +90,7 @@ static bool is_too_frequent(struct web_peer *peer)
     return peer->allowance < 0.0;
 }
 
-/* Fragments count as messages, so that a message of empty fragments has an end. */
+/* Each fragment counts as a message in the rate limit, so that a message of endless empty fragments is stopped. */
 static int on_received(struct lws *wsi, struct web_peer *peer, const void *data, size_t bytes)
 {
     const bool frequent = is_too_frequent(peer);
@@ -119,7 +119,7 @@ static int on_received(struct lws *wsi, struct web_peer *peer, const void *data,
 
 /*
  * Sends the close frame itself: with libuv, libwebsockets 4.1.6 closes the socket of a callback that returns -1 before its
- * own close frame is sent. The answer of the peer ends the connection, or the timeout.
+ * own close frame is sent. The connection ends with the close frame of the peer or after a timeout.
  */
 static int close_now(struct lws *wsi, struct web_peer *peer)
 {

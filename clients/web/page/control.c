@@ -29,7 +29,7 @@ struct web_control {
     char socket_path[192];
     web_control_reply reply;
     void *context;
-    struct request *first, **last; /* the first one is in work */
+    struct request *first, **last; /* a worker thread handles the first request */
     uint32_t count;
 };
 
@@ -86,7 +86,7 @@ static enum oto_status call_set(struct call *call)
     return oto_control_set(call->client, argument(call, 0), argument(call, 1), argument(call, 2), &call->reply, &call->error);
 }
 
-/* NODE PLUGIN [PART]; an empty plugin undoes the last swap. */
+/* The arguments are NODE PLUGIN [PART]. An empty plugin undoes the last swap. */
 static enum oto_status call_swap(struct call *call)
 {
     struct oto_swap swap = OTO_SWAP_DEFAULTS;
@@ -96,7 +96,7 @@ static enum oto_status call_swap(struct call *call)
     return oto_control_swap_with(call->client, argument(call, 0), &swap, &call->reply, NULL, &call->error);
 }
 
-/* Of a recording that is played. */
+/* Continues the playback of a recording at another time. */
 static enum oto_status call_seek(struct call *call)
 {
     double t_s;
@@ -118,7 +118,7 @@ static enum oto_status call_clear(struct call *call)
                : status;
 }
 
-/* A page names a new file in the working directory, and no other. */
+/* Saves a checkpoint. A page may only name a new file in the working directory. */
 static enum oto_status call_checkpoint(struct call *call)
 {
     static const char accepted[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -162,7 +162,7 @@ struct verb {
     const char *name;
     enum oto_status (*call)(struct call *call);
     uint32_t least, most; /* arguments */
-    bool reads;           /* needs no control token */
+    bool reads;           /* only reads, so it needs no control token */
     const char *role;
 };
 

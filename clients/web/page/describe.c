@@ -19,11 +19,11 @@ static const char *state_text(uint32_t state)
 /* ---- the world --------------------------------------------------------------------------------------------------- */
 
 struct type_list {
-    const struct oto_channel *first[TYPES_MAX]; /* a channel of each type */
+    const struct oto_channel *first[TYPES_MAX]; /* the first channel of each record type */
     uint32_t count;
 };
 
-/* Index of the channel's type, TYPES_MAX when the list is full. */
+/* The index of the channel's record type, which is added if it is new; TYPES_MAX if the list is full. */
 static uint32_t find_type(struct type_list *types, const struct oto_channel *channel)
 {
     uint32_t i = 0;
@@ -98,7 +98,7 @@ void web_describe_world(struct web_text *text, const struct oto_client *client, 
 
 /* ---- status ------------------------------------------------------------------------------------------------------ */
 
-/* The duration below which the share `part` of the new counts lies; null when nothing is new. */
+/* Adds the quantile `part` of the ticks since the last call as a member of the JSON; null without new ticks. */
 static void add_quantile(struct web_text *text, const char *key, const uint64_t *fresh, uint64_t total, double part)
 {
     uint64_t sum = 0;
@@ -145,7 +145,7 @@ static void add_counters(struct web_text *text, const struct oto_segment_header 
     web_text_add(text, "},");
 }
 
-/* Each channel as [newest seq, plugin]: swaps change the plugin. */
+/* Adds [newest seq, plugin] of each channel, because a swap changes the plugin. */
 static void add_channels(struct web_text *text, const struct oto_client *client)
 {
     web_text_add(text, "\"channels\":[");

@@ -93,8 +93,8 @@ static void take(struct web_feed_batch *batch, const struct web_subscription *su
 }
 
 /*
- * Reads records until the batch is full or nothing is new. A loss ends a batch; the record behind it, which was read
- * already, begins the next: it stays in `head` and `payload`, and *held is true.
+ * Reads records until the batch is full or no record is new. A loss ends a batch. The record after the loss has been read
+ * already and begins the next batch: it stays in `head` and `payload`, and *held is true.
  */
 static void fill(struct web_feed_batch *batch, struct web_subscription *subscription, uint32_t room, struct oto_sample_head *head,
                  void *payload, bool *held)
@@ -137,7 +137,7 @@ static unsigned char *put_batch(unsigned char *to, const struct web_subscription
     return to + column_bytes;
 }
 
-/* Samples that fit behind `to`, at most a batch. */
+/* The number of samples that fit into `left` bytes, at most that of a batch. */
 static uint32_t room_for(const struct web_subscription *subscription, size_t left)
 {
     const size_t samples = left > BATCH_BYTES ? (left - BATCH_BYTES) / (8 * (1 + subscription->column_count)) : 0;
@@ -162,7 +162,7 @@ static unsigned char *put_subscription(struct web_subscription *subscription, st
         to = put_batch(to, subscription, batch);
         (*batches)++;
     }
-    if (held) { /* read, but no room is left: it is read again for the next frame */
+    if (held) { /* no room is left for the record that was read: the next frame reads it again */
         subscription->reader.cursor.next--;
     }
     return to;

@@ -1,6 +1,6 @@
 /*
- * The subscriptions of one page, and their samples as binary frames of columns. A reader of the ring is all that a
- * subscription holds, so a slow page costs no memory: what it does not take in time is overwritten, and counted. [loop]
+ * The subscriptions of one page, and their samples as binary frames of columns. A subscription has a reader of the ring and no
+ * buffer, so a slow page costs no memory: samples that it does not take in time are overwritten and counted as lost. [loop]
  *
  * A frame, little-endian, every part a multiple of 8 bytes:
  *   header  u32 magic "OTW1" · u32 batches · f64 simulated time in s · u32 bytes sent so far, with this frame · u32 run
@@ -29,10 +29,10 @@ struct web_subscription {
     struct oto_reader reader;
     uint32_t column_count;
     struct web_column columns[WEB_FEED_COLUMNS];
-    uint64_t lost; /* that was reported */
+    uint64_t lost; /* lost samples that were reported to the page */
 };
 
-/* The numbers of a batch while it is filled: their count is known only at the end. */
+/* A batch while it is filled. The number of its samples is known only at the end. */
 struct web_feed_batch {
     uint32_t samples, lost, flags;
     uint64_t first_seq;
@@ -40,7 +40,7 @@ struct web_feed_batch {
     double values[WEB_FEED_COLUMNS][WEB_FEED_BATCH_SAMPLES];
 };
 
-/* Memory to make frames in; one for all pages of a thread. */
+/* Working memory for making frames; one for all pages of a thread. */
 struct web_feed_room {
     unsigned char frame[WEB_FEED_FRAME_BYTES];
     _Alignas(8) unsigned char payload[OTO_RECORD_MAX_BYTES];
@@ -51,13 +51,13 @@ struct web_feed {
     struct web_subscription subscriptions[WEB_FEED_SUBSCRIPTIONS];
 };
 
-/* Starts at the oldest record of the ring. A subscription with the same id is replaced. */
+/* Adds a subscription that starts at the oldest record of the ring. It replaces a subscription with the same id. */
 enum oto_status web_feed_subscribe(struct web_feed *feed, const struct oto_client *client, uint16_t id, const char *topic,
                                    const char *const *columns, uint32_t column_count, struct oto_error *error);
 void web_feed_unsubscribe(struct web_feed *feed, uint16_t id);
 void web_feed_clear(struct web_feed *feed);
 
-/* Fills room->frame with what is new, behind the place of the header. Returns the bytes of the frame. */
+/* Writes the new samples to room->frame, behind the room for the header. Returns the bytes of the frame. */
 size_t web_feed_frame(struct web_feed *feed, struct web_feed_room *room, uint32_t *batches);
 void web_feed_header(unsigned char *frame, uint32_t batches, double sim_time_s, uint32_t sent_bytes, uint32_t run);
 

@@ -10,9 +10,9 @@
 
 #define FRAME_MS 16
 #define STATUS_EVERY 15 /* frames */
-#define HELLO_MS 5000   /* for a connection to present its token */
-#define FRAMES_UNACKNOWLEDGED 4u /* what a page that sleeps costs; a page that is slow gets fewer and larger frames */
-#define QUEUE_BYTES (512u << 10) /* queued, above which no frame is added */
+#define HELLO_MS 5000   /* a connection must send its token within this time */
+#define FRAMES_UNACKNOWLEDGED 4u /* limit for a page that does not acknowledge; a slow page gets fewer and larger frames */
+#define QUEUE_BYTES (512u << 10) /* if more bytes are queued, no frame is added */
 #define EVENTS_A_FRAME 32u
 #define LINES_MAX (WEB_FEED_COLUMNS + 8u)
 #define CLOSE_REFUSED 4001 /* wrong token */
@@ -38,7 +38,7 @@ struct web_page {
     struct web_world_listener listener;
     struct web_control *control;
     struct web_viewer *viewers;
-    uint64_t viewer_count; /* numbers the viewers */
+    uint64_t viewer_count; /* number of the newest viewer */
     uv_timer_t timer;
     uint32_t frame;
     struct web_text text;
@@ -81,7 +81,7 @@ static void find_events(struct web_viewer *viewer)
     }
 }
 
-/* The page subscribes anew after each description. */
+/* Sends the description of the world. The page must subscribe again after each description. */
 static void send_world(struct web_viewer *viewer)
 {
     struct web_page *page = viewer->page;
@@ -107,7 +107,7 @@ static void on_world_changed(void *context)
 {
     struct web_page *page = context;
     if (web_world_is_over(page->options.world)) {
-        return; /* the next status reports it; what is left in the rings is still read */
+        return; /* the next status reports the end; the remaining records of the rings are still read */
     }
     for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
         if (viewer->admitted) {
@@ -228,7 +228,7 @@ static void on_acknowledge(struct web_viewer *viewer, char **lines, uint32_t cou
     }
 }
 
-/* do NUMBER VERB ARGUMENT… */
+/* Handles the message "do NUMBER VERB ARGUMENT…", one word a line. */
 static void on_do(struct web_viewer *viewer, char **lines, uint32_t count)
 {
     struct oto_error error = {0};
@@ -321,7 +321,7 @@ static void on_closed(void *state)
     }
     free(viewer);
     if (page->viewers == NULL) {
-        (void)uv_timer_stop(&page->timer); /* without a page this process sleeps */
+        (void)uv_timer_stop(&page->timer); /* while no page is connected this process sleeps */
     }
 }
 

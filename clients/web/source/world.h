@@ -23,7 +23,7 @@ enum oto_status web_world_open(uv_loop_t *loop, const struct oto_client_options 
 void web_world_listen(struct web_world *world, struct web_world_listener *listener);
 
 struct oto_client *web_world_client(struct web_world *world);
-bool web_world_is_over(const struct web_world *world); /* the run has ended; another may follow */
-uint32_t web_world_run(const struct web_world *world); /* number of runs that were attached to, from 1 */
+bool web_world_is_over(const struct web_world *world); /* true: the run has ended; another run may follow */
+uint32_t web_world_run(const struct web_world *world); /* the number of the current run, counted from 1 at each attach */
 
 #endif
