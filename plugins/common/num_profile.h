@@ -28,9 +28,9 @@ struct num_jet {
 
 struct num_jet num_profile_jet(uint32_t profile, double s);
 double num_profile_value(uint32_t profile, double s);
-/* ∫₀ˢ of the profile. */
+/* The integral of the profile from 0 to s. */
 double num_profile_integral(uint32_t profile, double s);
-/* The integral at s = 1, exactly. */
+/* The exact integral of the profile from 0 to 1. */
 double num_profile_end(uint32_t profile);
 
 #endif

@@ -54,7 +54,7 @@ struct srv_member {
     struct srv_sample before; /* mode async: the sample of the previous tick */
     bool in_request;
     uint32_t has_last; /* bit i: port i has published */
-    unsigned char *last; /* the last payloads, as node->payloads */
+    unsigned char *last; /* copies of the last published payloads, laid out as node->payloads */
     /* host supervisor */
     int64_t crash_ns[SRV_CRASHES_ALLOWED];
     uint32_t crashes;

@@ -24,8 +24,8 @@ struct fit_thermal {
 };
 
 struct fit_calibration {
-    struct fit_affine accelerometer, gyroscope; /* that of the gyroscope is from a rate table */
-    struct fit_affine g_sensitivity;            /* of the gyroscope: x is the specific force */
+    struct fit_affine accelerometer, gyroscope; /* found from six positions at rest, and from a rate table */
+    struct fit_affine g_sensitivity;            /* error of the gyroscope as a function of the specific force */
     struct fit_thermal thermal[OTO_PART_TRIADS];
 };
 

@@ -17,7 +17,7 @@ struct fit_model {
     enum fit_kind kind;
     double white_u;  /* standard deviation of a sample; N is white_u / √rate */
     double walk_u;   /* K, u/√s */
-    double floor_u;  /* B of the flat floor, FIT_FLOOR */
+    double floor_u;  /* bias instability B of FIT_FLOOR, whose Allan deviation is flat */
     double floor_s[2];
     double markov_s[FIT_MARKOVS], markov_u[FIT_MARKOVS]; /* a standard deviation of 0: not used */
     double sine_hz[FIT_SINES], sine_u[FIT_SINES];        /* amplitudes */
