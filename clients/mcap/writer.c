@@ -351,7 +351,7 @@ enum oto_status oto_mcap_write(struct oto_mcap_writer *writer, const struct oto_
         memcpy(room + OTO_MCAP_RECORD_HEAD_BYTES + sizeof fixed, message->data, message->bytes);
         count_message(writer, message, offset);
     }
-    return end_data_record(writer, writer->chunk.bytes >= writer->options.chunk_bytes, error);
+    return end_data_record(writer, !message->with_next && writer->chunk.bytes >= writer->options.chunk_bytes, error);
 }
 
 enum oto_status oto_mcap_attach(struct oto_mcap_writer *writer, const struct oto_mcap_attachment *attachment,

@@ -9,6 +9,7 @@
 #ifndef OTO_MCAP_WRITER_H
 #define OTO_MCAP_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,6 +61,7 @@ struct oto_mcap_message {
     uint64_t log_time_ns, publish_time_ns;
     const void *data;
     size_t bytes;
+    bool with_next; /* the next message is written to the same chunk, so that damage takes both or neither */
 };
 enum oto_status oto_mcap_write(struct oto_mcap_writer *writer, const struct oto_mcap_message *message,
                                struct oto_error *error);

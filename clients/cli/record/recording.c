@@ -279,8 +279,8 @@ enum oto_status recording_resume(struct recording *recording, struct oto_error *
 
 /* ---- samples ---- */
 
-static enum oto_status put(struct recording *recording, uint16_t channel, const struct oto_sample_head *head,
-                           struct oto_error *error)
+static enum oto_status put_message(struct recording *recording, uint16_t channel, const struct oto_sample_head *head,
+                                   bool with_next, struct oto_error *error)
 {
     const uint64_t time_ns = head->t_ns > 0 ? (uint64_t)head->t_ns : 0;
     const struct oto_mcap_message message = {.channel = channel,
@@ -288,9 +288,16 @@ static enum oto_status put(struct recording *recording, uint16_t channel, const 
                                              .log_time_ns = time_ns,
                                              .publish_time_ns = time_ns,
                                              .data = recording->message.data,
-                                             .bytes = recording->message.bytes};
+                                             .bytes = recording->message.bytes,
+                                             .with_next = with_next};
     recording->last_ns = time_ns > recording->last_ns ? time_ns : recording->last_ns;
     return oto_mcap_write(recording->writer, &message, error);
+}
+
+static enum oto_status put(struct recording *recording, uint16_t channel, const struct oto_sample_head *head,
+                           struct oto_error *error)
+{
+    return put_message(recording, channel, head, false, error);
 }
 
 /* Writes the sample head for a standard message, which cannot contain it, if the head has flags or another sensor time. */
@@ -312,7 +319,7 @@ static enum oto_status put_head(struct recording *recording, struct recording_ro
     if (status == OTO_OK) {
         status = oto_ros_encode(recording->head_type, row->channel->frame_id, head, NULL, &recording->message);
     }
-    return status == OTO_OK ? put(recording, row->head_id, head, error) : status;
+    return status == OTO_OK ? put_message(recording, row->head_id, head, true, error) : status;
 }
 
 static enum oto_status put_clock(struct recording *recording, const struct oto_sample_head *head, struct oto_error *error)

@@ -33,7 +33,8 @@ static uint16_t add_example(struct oto_mcap_writer *writer)
 
 static void write_one(struct oto_mcap_writer *writer, uint16_t channel, uint32_t sequence, uint64_t log_time, uint64_t publish_time)
 {
-    const struct oto_mcap_message message = {channel, sequence, log_time, publish_time, DATA, sizeof DATA};
+    const struct oto_mcap_message message = {.channel = channel, .sequence = sequence, .log_time_ns = log_time,
+                                             .publish_time_ns = publish_time, .data = DATA, .bytes = sizeof DATA};
     struct oto_error error;
     check(oto_mcap_write(writer, &message, &error), &error);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "mcap/bytes.h"
+#include "mcap/format.h"
 #include "mcap/reader.h"
 #include "mcap/writer.h"
 
@@ -44,7 +45,8 @@ static struct oto_mcap_writer *write_messages(int fd, int zstd_level)
     }
     for (uint32_t i = 0; i < MESSAGES; i++) {
         const uint64_t time = i % 10 == 0 ? i + 5 : i;
-        const struct oto_mcap_message message = {channels[i % 2], i, time, time, &i, sizeof i};
+        const struct oto_mcap_message message = {.channel = channels[i % 2], .sequence = i, .log_time_ns = time,
+                                                 .publish_time_ns = time, .data = &i, .bytes = sizeof i};
         assert_ok(oto_mcap_write(writer, &message, &error), error);
         if (i == MESSAGES / 2) {
             const struct oto_mcap_attachment attachment = {i, i, "world", "text/plain", "seed: 1", 7};
@@ -216,6 +218,62 @@ static void a_damaged_chunk_is_left_out_and_counted(void **state)
     }
 }
 
+/* Each message of channel 1 is kept with the next message, of channel 2: a reader that skips a chunk misses both. */
+static void messages_that_belong_together_are_in_one_chunk(void **state)
+{
+    (void)state;
+    const int fd = memory_file();
+    struct oto_mcap_writer *writer = open_writer(fd, 0);
+    struct oto_mcap_channel_spec spec = {.topic = "/one", .message_encoding = "cdr"};
+    struct oto_mcap_message message = {.data = "0123456789abcdef"};
+    struct oto_error error;
+    assert_ok(oto_mcap_add_channel(writer, &spec, &message.channel, &error), error);
+    spec.topic = "/two";
+    assert_ok(oto_mcap_add_channel(writer, &spec, &message.channel, &error), error);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        message.sequence = i / 2;
+        message.log_time_ns = i;
+        message.bytes = i % 3; /* so that chunks would end after messages of both channels */
+        message.channel = (uint16_t)(1 + i % 2);
+        message.with_next = i % 2 == 0;
+        assert_ok(oto_mcap_write(writer, &message, &error), error);
+    }
+    assert_ok(oto_mcap_writer_finish(writer, &error), error);
+    oto_mcap_writer_close(writer);
+
+    struct oto_mcap_reader *reader = NULL;
+    assert_ok(open_copy(fd, &reader, &error), error);
+    const uint32_t chunks = oto_mcap_reader_facts(reader)->chunk_count;
+    oto_mcap_reader_close(reader);
+    assert_true(chunks > 5);
+    off_t place = 8; /* after the magic bytes */
+    uint64_t length = 0;
+    unsigned char opcode = 0;
+    for (uint32_t damaged = 0; damaged < chunks; place += 9 + (off_t)length) {
+        assert_int_equal(pread(fd, &opcode, 1, place), 1);
+        assert_int_equal(pread(fd, &length, sizeof length, place + 1), sizeof length);
+        if (opcode != OTO_MCAP_CHUNK) {
+            continue;
+        }
+        unsigned char byte;
+        const off_t middle = place + 9 + (off_t)length / 2;
+        struct oto_mcap_read_message read;
+        uint32_t counts[2] = {0};
+        assert_int_equal(pread(fd, &byte, 1, middle), 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, middle), 1);
+        assert_ok(open_copy(fd, &reader, &error), error);
+        while (oto_mcap_reader_next(reader, &read, &error) == OTO_OK) {
+            counts[read.channel - 1]++;
+        }
+        damaged++;
+        assert_int_equal(oto_mcap_reader_facts(reader)->damaged_chunks, damaged);
+        assert_int_equal(counts[0], counts[1]);
+        oto_mcap_reader_close(reader);
+    }
+    (void)close(fd);
+}
+
 /* The size of a file is limited as a full disk limits it. */
 static void a_full_disk_leaves_a_file_that_ends_with_a_complete_chunk(void **state)
 {
@@ -274,6 +332,7 @@ int main(void)
         cmocka_unit_test(an_attachment_is_read_again_and_its_damage_is_found),
         cmocka_unit_test(a_file_that_is_cut_anywhere_is_read_up_to_its_last_complete_chunk),
         cmocka_unit_test(a_damaged_chunk_is_left_out_and_counted),
+        cmocka_unit_test(messages_that_belong_together_are_in_one_chunk),
         cmocka_unit_test(a_full_disk_leaves_a_file_that_ends_with_a_complete_chunk),
         cmocka_unit_test(the_crc_is_that_of_mcap_and_no_bytes_leave_it_as_it_is),
     };
