@@ -1,4 +1,5 @@
 /* What the commands share: errors, numbers from the command line, signals, and the connection to a world. */
+#include "base/monotonic.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -129,13 +130,6 @@ enum oto_status cli_read_file(const char *path, char **text, size_t *length, str
     *text = bytes;
     *length = (size_t)count;
     return OTO_OK;
-}
-
-int64_t cli_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t pause_ms)
