@@ -139,7 +139,7 @@ struct oto_client *cli_observe(const struct cli_common *common, const char *name
 struct cli_simple {
     struct cli_common common;
     bool controls; /* may control a world on another machine */
-    const char *arguments[3];
+    const char *arguments[4];
     int count;
 };
 void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
