@@ -231,7 +231,7 @@ static void look_at_fmi(struct finding *finding)
     struct oto_error error = {0};
     const bool is_built = oto_plugin_find("motion_fmu", path, sizeof path, &error) == OTO_OK;
     say_finding(finding, is_built ? GOOD : NOTE, is_built ? "motion_fmu is built" : "motion_fmu is not built",
-                "install libzip-dev and build otolith again, to use FMUs as motions");
+                "install libzip-dev and build otolith again, to use FMUs as motions and to export sensors as FMUs");
 }
 
 static const struct {
