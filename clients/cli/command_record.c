@@ -113,7 +113,7 @@ static enum oto_status record(struct oto_client *client, struct recording *recor
 static struct oto_client *open_world(const struct options *options)
 {
     if (options->remote.url == NULL) {
-        return cli_observe(&options->common, NULL);
+        return cli_observe(&options->common, options->recording.topic_count > 0 ? options->topics[0] : NULL);
     }
     struct oto_client *client = cli_subscribe(&options->remote, "");
     if (client != NULL) {

@@ -101,7 +101,7 @@ int cli_top(int argc, char **argv)
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     struct oto_client *client = options.remote.url == NULL
-                                    ? cli_observe(&options.common, NULL)
+                                    ? cli_observe(&options.common, options.pattern)
                                     : cli_subscribe(&options.remote, options.pattern != NULL ? options.pattern : "");
     if (client == NULL) {
         return CLI_FAILED;
