@@ -85,7 +85,6 @@ int cli_numbers(const char *text, double *numbers, int least, int most);
 /* Reads a text file and adds a NUL. The caller frees the text. */
 enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error);
 
-int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
 /*
  * Waits for ticks after `tick`. In real time it sleeps for `pause_ms`: each client that waits on the tick itself costs the tick thread
  * a system call in every tick. Otherwise it returns at the next tick, or after 50 ms.

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "cli.h"
 #include "document/document.h"
 #include "installed.h"
@@ -391,10 +392,10 @@ static void close_view(struct run *run)
 static void show(struct run *run, bool terminal, int64_t *next_ns)
 {
     const bool key = view_keys_take(&run->view, 0, &run->quit);
-    if (run->options->quiet || (!key && cli_now_ns() < *next_ns)) {
+    if (run->options->quiet || (!key && srv_now_ns() < *next_ns)) {
         return;
     }
-    *next_ns = cli_now_ns() + (terminal ? 100000000 : 1000000000);
+    *next_ns = srv_now_ns() + (terminal ? 100000000 : 1000000000);
     view_update(&run->view);
     if (terminal) {
         view_draw(&run->view, stdout);
@@ -454,7 +455,7 @@ static int watch(struct run *run)
 {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
     const bool stepping = run->options->step_mode && run->options->for_ns > 0;
-    int64_t next_ns = cli_now_ns() + (terminal ? 0 : 1000000000);
+    int64_t next_ns = srv_now_ns() + (terminal ? 0 : 1000000000);
     struct oto_error error = {0};
     while (!cli_interrupted() && !run->quit && !run_over(run)) {
         struct oto_clock clock = {0};
@@ -500,10 +501,10 @@ static void stop(struct run *run)
 {
     struct oto_error error = {0};
     struct oto_reply reply;
-    const int64_t deadline_ns = cli_now_ns() + STOP_LIMIT_NS;
+    const int64_t deadline_ns = srv_now_ns() + STOP_LIMIT_NS;
     run->fault = state_of(run) == OTO_SERVER_FAULT;
     (void)oto_control_shutdown(run->client, &reply, &error);
-    while (!run_over(run) && !oto_client_run_is_over(run->client) && cli_now_ns() < deadline_ns) {
+    while (!run_over(run) && !oto_client_run_is_over(run->client) && srv_now_ns() < deadline_ns) {
         if (drain(run) == 0) {
             (void)usleep(1000);
         }
@@ -515,7 +516,7 @@ static int report(struct run *run, int code)
 {
     struct oto_error error = {0};
     struct oto_clock clock = {0};
-    const int64_t wall_ns = cli_now_ns() - run->started_ns;
+    const int64_t wall_ns = srv_now_ns() - run->started_ns;
     if (recorder_finish(&run->options->recorder, &error) != OTO_OK) {
         code = cli_say(&error);
     }
@@ -556,7 +557,7 @@ static int run_attached(struct run *run)
         code = cli_say(&error);
     } else {
         run->end_tick = end_tick(run);
-        run->started_ns = cli_now_ns();
+        run->started_ns = srv_now_ns();
         if (!run->options->quiet) {
             print_page(run->client);
         }

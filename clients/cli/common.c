@@ -1,4 +1,5 @@
 /* What the commands share: errors, numbers from the command line, signals, and the connection to a world. */
+#include "base/monotonic.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -134,13 +135,6 @@ enum oto_status cli_read_file(const char *path, char **text, size_t *length, str
     return OTO_OK;
 }
 
-int64_t cli_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t pause_ms)
 {
     const struct timespec pause = {.tv_nsec = pause_ms * 1000000L};
@@ -236,9 +230,9 @@ struct oto_client *cli_subscribe(const struct cli_remote *remote, const char *to
 void cli_await_sample(struct oto_client *client, int64_t wait_ns)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
-    const int64_t deadline_ns = cli_now_ns() + wait_ns;
+    const int64_t deadline_ns = srv_now_ns() + wait_ns;
     struct oto_clock clock;
-    while (oto_client_clock(client, &clock) == OTO_AGAIN && cli_now_ns() < deadline_ns && !cli_interrupted() &&
+    while (oto_client_clock(client, &clock) == OTO_AGAIN && srv_now_ns() < deadline_ns && !cli_interrupted() &&
            !oto_client_run_is_over(client)) {
         (void)nanosleep(&pause, NULL);
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "attach/mirror.h"
+#include "base/monotonic.h"
 #include "otolith/version.h"
 
 #define CHUNK_BYTES (1u << 20)
@@ -237,7 +238,7 @@ static enum oto_status start(struct recording *recording, const struct recording
     recording->start_ns = clock.sim_time_ns;
     recording->has_end = options->for_ns > 0;
     recording->end_ns = clock.sim_time_ns + options->for_ns;
-    recording->flush_ns = cli_now_ns() + FLUSH_NS;
+    recording->flush_ns = srv_now_ns() + FLUSH_NS;
     return status;
 }
 
@@ -393,7 +394,7 @@ static enum oto_status drain_row(struct recording *recording, struct recording_r
 /* Writes the data in memory to the file once a second of real time. */
 static enum oto_status flush_when_due(struct recording *recording, struct oto_error *error)
 {
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     struct oto_clock clock = {0};
     if (now_ns < recording->flush_ns) {
         return OTO_OK;

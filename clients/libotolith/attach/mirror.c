@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "attach/client_private.h"
+#include "base/monotonic.h"
 #include "otolith/records.h"
-#include "transport/link.h"
 #include "transport/subscriber.h"
 
 #define RINGS_BYTES (UINT64_C(256) << 20) /* of address space; pages that are not written need no memory */
@@ -219,7 +219,7 @@ static void take_sample(const struct oto_client *client, const struct oto_wire_s
 
 static void watch_link(struct oto_mirror *mirror, const char *why)
 {
-    const int64_t now_ms = oto_link_now_ms();
+    const int64_t now_ms = srv_now_ms();
     if (oto_subscriber_is_up(mirror->subscriber)) {
         mirror->silent_ms = 0;
     } else if (mirror->silent_ms == 0) {
@@ -288,10 +288,10 @@ static bool is_complete(const struct oto_topics *topics)
 static enum oto_status await_schema(const struct oto_mirror *mirror, int32_t timeout_ms, struct oto_error *error)
 {
     const struct oto_topics *topics = oto_subscriber_topics(mirror->subscriber);
-    const int64_t deadline_ms = oto_link_now_ms() + timeout_ms;
+    const int64_t deadline_ms = srv_now_ms() + timeout_ms;
     while (!is_complete(topics)) {
         struct oto_wire_sample ignored;
-        const int64_t left_ms = deadline_ms - oto_link_now_ms();
+        const int64_t left_ms = deadline_ms - srv_now_ms();
         const enum oto_status status = oto_subscriber_next(mirror->subscriber, left_ms > 50 ? 50 : 0, &ignored, error);
         if (status != OTO_OK && status != OTO_CORRUPT && left_ms <= 0 && !is_complete(topics)) {
             return status == OTO_NOT_FOUND ? OTO_TIMEOUT : status;
