@@ -110,6 +110,11 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* A positional argument as the user typed it: without the space that cli_parse puts before a negative number. */
 char *cli_argument(char *argument);
 
+/* --json for commands that open no world: a child of the command's argp; the input is a bool. A `-j` of the command itself comes first. */
+extern const struct argp cli_json_argp;
+/* Ends with a usage error if --json and another option (`path` "-") both mean standard output. */
+void cli_json_check(const struct argp_state *state, bool json, const char *option, const char *path);
+
 /* Options that most commands share: cli_common_argp is a child of the command's argp; its input is a struct cli_common. */
 struct cli_common {
     const char *world;

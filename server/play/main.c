@@ -32,7 +32,7 @@ struct options {
     const char *listen[MOST_LISTEN];
     uint32_t listen_count;
     double scale, start_s;
-    bool paused, loop, hold, no_publish, insecure;
+    bool paused, loop, hold, no_publish, insecure, json;
 };
 
 struct program {
@@ -57,6 +57,7 @@ static const struct argp_option rows[] = {
     {"listen", KEY_LISTEN, "URL", 0, "publish here too, for example tcp://127.0.0.1:7450; may be repeated", 0},
     {"insecure", KEY_INSECURE, NULL, 0, "accept tcp:// addresses beyond this machine: everybody who reaches the port may read", 0},
     {"no-publish", KEY_NO_PUBLISH, NULL, 0, "start no publisher", 0},
+    {"json", 'j', NULL, 0, "print JSON: a line at the start, and one at the end", 0},
     {0}};
 
 static double number(const char *text, const char *option, double least, struct argp_state *state)
@@ -106,6 +107,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_NO_PUBLISH:
         options->no_publish = true;
+        return 0;
+    case 'j':
+        options->json = true;
         return 0;
     case KEY_INSECURE:
         options->insecure = true;
@@ -316,6 +320,32 @@ static enum oto_status run(struct program *program, struct oto_error *error)
     return status;
 }
 
+/* A world's name needs no escaping. */
+static void print_start(const struct program *program)
+{
+    const struct srv_playback *playback = &program->player.playback;
+    srv_program_print(&program->base, "%s plays (pid %ld): %.9g s to %.9g s of '%s'", playback->world, (long)getpid(),
+                      (double)playback->start_ns * 1e-9, (double)playback->end_ns * 1e-9, program->options.file);
+    if (program->options.json) {
+        (void)printf("{\"world\": \"%s\", \"pid\": %ld, \"start_s\": %.9f, \"end_s\": %.9f}\n", playback->world, (long)getpid(),
+                     (double)playback->start_ns * 1e-9, (double)playback->end_ns * 1e-9);
+        (void)fflush(stdout);
+    }
+}
+
+static void print_end(const struct program *program)
+{
+    const struct srv_playback *playback = &program->player.playback;
+    if (playback->out_of_order > 0) {
+        srv_program_print(&program->base, "%llu samples came after later ones of their topic, and were left out",
+                          (unsigned long long)playback->out_of_order);
+    }
+    if (program->options.json) {
+        (void)printf("{\"world\": \"%s\", \"t_s\": %.9f, \"samples\": %llu, \"left_out\": %llu}\n", playback->world,
+                     (double)playback->t_ns * 1e-9, (unsigned long long)playback->published, (unsigned long long)playback->out_of_order);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct program program = {.base.name = "otolith-player", .options = {.scale = 1.0}};
@@ -329,17 +359,12 @@ int main(int argc, char **argv)
     enum oto_status status = open_player(&program, &error);
     const bool serves = status == OTO_OK;
     if (serves) {
-        srv_program_print(&program.base, "%s plays (pid %ld): %.9g s to %.9g s of '%s'", program.player.playback.world,
-                      (long)getpid(), (double)program.player.playback.start_ns * 1e-9, (double)program.player.playback.end_ns * 1e-9,
-                      program.options.file);
+        print_start(&program);
         status = run(&program, &error);
+        print_end(&program);
     }
     if (status != OTO_OK) {
         srv_program_print(&program.base, "%s", error.text);
-    }
-    if (program.player.playback.out_of_order > 0) {
-        srv_program_print(&program.base, "%llu samples came after later ones of their topic, and were left out",
-                      (unsigned long long)program.player.playback.out_of_order);
     }
     stop_publisher(&program);
     srv_player_close_clients(&program.player);
