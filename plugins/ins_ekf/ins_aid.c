@@ -126,8 +126,9 @@ static void hear_standstill(const struct ins_plan *plan, struct ins_state *state
 
 /*
  * A wheel encoder divides edges by the time between two of them: the last one before its previous sample, and the last one
- * before this sample. Each is up to one edge's time old, evenly distributed, so the speed is that of (window + gap) / 2 ago,
- * with a standard deviation of gap / √24.
+ * before this sample. Each is up to a gap between edges old, evenly distributed, so the speed is that of (window + gap) / 2
+ * ago, with a standard deviation of gap / √24. Where the gap is longer than the window, samples without an edge repeat the
+ * speed between the last two: that of a gap ago, with a deviation of gap / √12.
  */
 struct encoder_lag {
     double mean_s, sigma_s;
@@ -135,9 +136,10 @@ struct encoder_lag {
 
 static struct encoder_lag encoder_lag(const struct ins_params *params, double speed_m_s)
 {
-    const double tick_m = params->odometer_tick_m, v_m_s = oto_fabs(speed_m_s);
+    const double tick_m = params->odometer_tick_m, window_s = params->odometer_window_s, v_m_s = oto_fabs(speed_m_s);
     const double gap_s = tick_m < v_m_s * LONGEST_GAP_S ? tick_m / v_m_s : tick_m > 0.0 ? LONGEST_GAP_S : 0.0;
-    return (struct encoder_lag){0.5 * (params->odometer_window_s + gap_s), gap_s / 4.89897948556635620};
+    return gap_s > window_s ? (struct encoder_lag){gap_s, gap_s * oto_sqrt(1.0 / 12.0)}
+                            : (struct encoder_lag){0.5 * (window_s + gap_s), gap_s * oto_sqrt(1.0 / 24.0)};
 }
 
 enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, double speed_m_s)

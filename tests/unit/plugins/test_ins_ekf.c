@@ -319,6 +319,8 @@ static void an_encoders_speed_is_that_of_the_middle_of_its_mean(void **unused)
     assert_true(fabs(moved_by_mean_speed(0.02, 0.02, 2.02985)) < 1e-5);
     assert_true(moved_by_mean_speed(0.0, 0.0, 2.02985) > 0.02);
     assert_true(fabs(moved_by_mean_speed(0.02, 0.0, 2.02)) < 1e-5);
+    /* edges 0.1 m apart, 47.7 ms: samples without an edge repeat the speed of 47.7 ms ago */
+    assert_true(fabs(moved_by_mean_speed(0.02, 0.1, 2.095445)) < 1e-5);
 }
 
 /* Many fixes of one receiver do not average their correlated error away. */
