@@ -85,7 +85,6 @@ int cli_numbers(const char *text, double *numbers, int least, int most);
 /* Reads a text file and adds a NUL. The caller frees the text. */
 enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error);
 
-int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
 /*
  * Waits for ticks after `tick`. In real time it sleeps for `pause_ms`: each client that waits on the tick itself costs the tick thread
  * a system call in every tick. Otherwise it returns at the next tick, or after 50 ms.
@@ -110,6 +109,11 @@ enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struc
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* A positional argument as the user typed it: without the space that cli_parse puts before a negative number. */
 char *cli_argument(char *argument);
+
+/* --json for commands that open no world: a child of the command's argp; the input is a bool. A `-j` of the command itself comes first. */
+extern const struct argp cli_json_argp;
+/* Ends with a usage error if --json and another option (`path` "-") both mean standard output. */
+void cli_json_check(const struct argp_state *state, bool json, const char *option, const char *path);
 
 /* Options that most commands share: cli_common_argp is a child of the command's argp; its input is a struct cli_common. */
 struct cli_common {

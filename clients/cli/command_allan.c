@@ -13,6 +13,7 @@
 #include "allan/plot.h"
 #include "allan/report.h"
 #include "bar.h"
+#include "base/monotonic.h"
 #include "document/document.h"
 #include "document/table.h"
 #include "output.h"
@@ -178,7 +179,7 @@ static enum oto_status check_time(struct analysis *analysis, double time_s, cons
 static void show_progress(struct analysis *analysis)
 {
     const bool is_timed = analysis->options->for_ns > 0;
-    const int64_t spent_ns = cli_now_ns() - analysis->bar.begun_ns;
+    const int64_t spent_ns = srv_now_ns() - analysis->bar.begun_ns;
     char text[64];
     if (analysis->rows % 1024 != 0 || !cli_bar_is_due(&analysis->bar)) {
         return;
@@ -229,7 +230,7 @@ static enum oto_status take_sample(struct analysis *analysis, const struct oto_w
 static enum oto_status follow(struct analysis *analysis, struct oto_error *error)
 {
     const struct options *options = analysis->options;
-    const int64_t end_ns = cli_now_ns() + options->for_ns;
+    const int64_t end_ns = srv_now_ns() + options->for_ns;
     struct cli_source *source = malloc(sizeof *source);
     enum oto_status status = OTO_OK;
     uint64_t epoch = 0, next_seq = 0;
@@ -241,7 +242,7 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
         return oto_fail(error, OTO_NOT_FOUND, "'%s' is neither a file nor a topic of a running world", options->source.topic);
     }
     (void)fprintf(stderr, "otolith: reading %s; Ctrl-C ends it\n", options->source.topic);
-    while (status == OTO_OK && !cli_interrupted() && (options->for_ns == 0 || cli_now_ns() < end_ns)) {
+    while (status == OTO_OK && !cli_interrupted() && (options->for_ns == 0 || srv_now_ns() < end_ns)) {
         struct oto_wire_sample sample;
         status = cli_source_next(source, 100, &sample, error);
         if (status == OTO_OK && sample.type != NULL) {

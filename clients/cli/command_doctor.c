@@ -3,6 +3,7 @@
  * function that returns the fact, a verdict and an advice.
  */
 #include "base/landlock.h"
+#include "base/monotonic.h"
 #include "cli.h"
 #include "json.h"
 
@@ -196,13 +197,13 @@ static void look_at_lateness(struct finding *finding)
         say_finding(finding, NOTE, "out of memory", "");
         return;
     }
-    const int64_t start_ns = cli_now_ns() + period_ns;
+    const int64_t start_ns = srv_now_ns() + period_ns;
     for (int64_t i = 0; i < TICKS; i++) {
         const int64_t deadline_ns = start_ns + i * period_ns;
         const struct timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR && !cli_interrupted()) {
         }
-        late_ns[i] = cli_now_ns() - deadline_ns;
+        late_ns[i] = srv_now_ns() - deadline_ns;
     }
     qsort(late_ns, TICKS, sizeof *late_ns, compare_ns);
     char fact[200];

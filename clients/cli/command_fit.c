@@ -47,7 +47,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 's': options->sensor = argument; return 0;
     case 'o': options->out = argument; return 0;
     case 'n': options->name = argument; return 0;
-    case 'j': options->json = true; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case 'g':
     case 'a':
     case 'm':
@@ -179,10 +179,10 @@ int cli_fit(int argc, char **argv)
         {"rate-table", KEY_RATE_TABLE, "FILE", 0, "CSV with columns reference_{x,y,z}_rad_s: scale and misalignment of the gyroscope", 0},
         {"temperature", KEY_TEMPERATURE, "FILE", 0, "CSV of a rest with a column temperature_degc: thermal polynomials", 0},
         {"runs", 'R', "N", 0, "simulated runs as long as the log, for the test and the standard errors (default 16)", 0},
-        {"json", 'j', NULL, 0, "print the report as JSON", 0},
         {0}};
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        .options = rows, .parser = parse, .args_doc = "LOG.csv",
+        .options = rows, .parser = parse, .children = children, .args_doc = "LOG.csv",
         .doc = "Fits the noise of a sensor that was at rest and writes it as a part: N, K, and a flicker floor B or Gauss-Markov "
                "processes, periodic noise and resolution. Bayes' information criterion chooses the model. The part is then "
                "simulated and its Allan deviation compared with that of the log.\v"

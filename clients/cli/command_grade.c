@@ -20,6 +20,7 @@ struct options {
     uint64_t seeds, first_seed;
     double hours;
     uint32_t jobs;
+    bool json;
 };
 
 /* ---- the plan ---- */
@@ -145,7 +146,7 @@ static enum oto_status draw(const struct grade_plan *plan, const struct grade_st
     return status;
 }
 
-static void say(const struct grade_plan *plan, const struct grade_store *store, const struct grade_cost *cost)
+static void print_tables(const struct grade_plan *plan, const struct grade_store *store)
 {
     char title[256];
     struct grade_summary summary;
@@ -157,6 +158,10 @@ static void say(const struct grade_plan *plan, const struct grade_store *store, 
                        plan->styles[s], plan->methods[m]);
         grade_print_summary(stdout, title, &summary);
     }
+}
+
+static void say(const struct grade_plan *plan, const struct grade_store *store, const struct grade_cost *cost)
+{
     if (store->kept > 0) {
         (void)fprintf(stderr, "otolith: %" PRIu64 " drives were there already\n", store->kept);
     }
@@ -186,6 +191,11 @@ static enum oto_status grade(const struct options *options, struct oto_error *er
     }
     if (status == OTO_OK) {
         status = draw(&plan, &store, error);
+    }
+    if (status == OTO_OK && options->json) {
+        status = grade_print_json(&plan, &store, error);
+    } else if (status == OTO_OK) {
+        print_tables(&plan, &store);
     }
     if (status == OTO_OK) {
         say(&plan, &store, &cost);
@@ -254,6 +264,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case 'w':
         if (options->world_count == GRADE_MOST_WORLDS) {
             argp_error(state, "--world at most %d times", GRADE_MOST_WORLDS);
@@ -280,7 +291,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int cli_grade(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table, .parser = parse, .args_doc = "calibration", .doc = doc};
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        .options = option_table, .parser = parse, .args_doc = "calibration", .doc = doc, .children = children};
     char methods[] = "joint,histogram";
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct options options = {.seeds = 100, .first_seed = 1000000, .methods = methods,

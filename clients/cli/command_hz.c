@@ -1,4 +1,5 @@
 /* otolith hz TOPIC: samples per simulated and per real second, over windows of real time. */
+#include "base/monotonic.h"
 #include "json.h"
 #include "source.h"
 
@@ -69,9 +70,9 @@ static void report(const struct options *options, const struct window *window)
 static enum oto_status collect(struct cli_source *source, int64_t window_ns, struct window *window,
                                struct oto_error *error)
 {
-    const int64_t end_ns = cli_now_ns() + window_ns;
+    const int64_t end_ns = srv_now_ns() + window_ns;
     *window = (struct window){0};
-    while (!cli_interrupted() && cli_now_ns() < end_ns) {
+    while (!cli_interrupted() && srv_now_ns() < end_ns) {
         struct oto_wire_sample sample;
         const enum oto_status status = cli_source_next(source, 50, &sample, error);
         if (status == OTO_TIMEOUT || status == OTO_AGAIN) {
@@ -85,7 +86,7 @@ static enum oto_status collect(struct cli_source *source, int64_t window_ns, str
         }
         window->last_seq = sample.head.seq;
         window->last_t_ns = sample.head.t_ns;
-        window->last_wall_ns = cli_now_ns();
+        window->last_wall_ns = srv_now_ns();
         if (window->samples++ == 0) {
             window->first_seq = window->last_seq;
             window->first_t_ns = window->last_t_ns;

@@ -4,6 +4,7 @@
 
 #include "bar.h"
 #include "cli.h"
+#include "json.h"
 #include "record/recording.h"
 
 enum { MOST_TOPICS = 256 };
@@ -101,6 +102,13 @@ static enum oto_status record(struct oto_client *client, struct recording *recor
     return status == OTO_CLOSED ? OTO_OK : status;
 }
 
+static void print_json(const char *path, const struct recording_counts *counts)
+{
+    (void)fputs("{\"file\": ", stdout);
+    json_text(stdout, path);
+    (void)printf(", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", counts->samples, counts->lost);
+}
+
 int cli_record(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
@@ -136,6 +144,9 @@ int cli_record(int argc, char **argv)
     oto_client_close(client);
     if (recorded != OTO_OK || status != OTO_OK) {
         return cli_say(&error);
+    }
+    if (options.common.json) {
+        print_json(options.recording.path, &counts);
     }
     cli_print_line(stderr, "%s: %" PRIu64 " samples, %" PRIu64 " lost", options.recording.path, counts.samples, counts.lost);
     return counts.lost > 0 ? CLI_FAILED : CLI_OK;

@@ -1,4 +1,5 @@
 /* What the commands share: errors, numbers from the command line, signals, and the connection to a world. */
+#include "base/monotonic.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -131,13 +132,6 @@ enum oto_status cli_read_file(const char *path, char **text, size_t *length, str
     return OTO_OK;
 }
 
-int64_t cli_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t pause_ms)
 {
     const struct timespec pause = {.tv_nsec = pause_ms * 1000000L};
@@ -247,17 +241,38 @@ enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struc
     return oto_fail(error, OTO_NOT_FOUND, "the program '%s' is not in the directory of this program", program);
 }
 
+static error_t parse_json(int key, char *argument, struct argp_state *state)
+{
+    bool *json = state->input;
+    (void)argument;
+    if (key != 'j') {
+        return ARGP_ERR_UNKNOWN;
+    }
+    *json = true;
+    return 0;
+}
+
+static const struct argp_option json_options[] = {{"json", 'j', NULL, 0, "print JSON", 10}, {0}};
+const struct argp cli_json_argp = {.options = json_options, .parser = parse_json};
+
+void cli_json_check(const struct argp_state *state, bool json, const char *option, const char *path)
+{
+    if (json && path != NULL && strcmp(path, "-") == 0) {
+        argp_error(state, "--json and %s - would both write standard output: give %s a file", option, option);
+    }
+}
+
 enum { KEY_ROLE = 0x100 }; /* an option without a one-letter name */
 
 static error_t parse_common(int key, char *argument, struct argp_state *state)
 {
     struct cli_common *common = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &common->json;
+        return 0;
     case 'w':
         common->world = argument;
-        return 0;
-    case 'j':
-        common->json = true;
         return 0;
     case KEY_ROLE:
         if (strcmp(argument, "observe") != 0 && strcmp(argument, "operate") != 0 && strcmp(argument, "admin") != 0) {
@@ -272,7 +287,6 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option common_options[] = {
     {"world", 'w', "NAME", 0, "name of the world (default: $OTOLITH_WORLD, else the only running world)", 10},
-    {"json", 'j', NULL, 0, "print JSON", 10},
     {"role", KEY_ROLE, "ROLE", 0, "observe, operate or admin: attach with at most this role", 10},
     {0},
 };
@@ -285,7 +299,8 @@ void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, u
     sets[(*count)++] = argument;
 }
 
-const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
+static const struct argp_child common_children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
+const struct argp cli_common_argp = {.options = common_options, .parser = parse_common, .children = common_children};
 
 static error_t parse_simple(int key, char *argument, struct argp_state *state)
 {

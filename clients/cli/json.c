@@ -38,6 +38,19 @@ void json_double(FILE *to, double number)
     (void)fputs(text, to);
 }
 
+void json_line(FILE *to, const char *text)
+{
+    /* A line break between tokens only: json_text() escapes those of strings. */
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '\n') {
+            c += strspn(c + 1, " ");
+            (void)fputc(c[1] != '\0' ? ' ' : '\n', to);
+        } else {
+            (void)fputc(*c, to);
+        }
+    }
+}
+
 static void json_element(FILE *to, const struct oto_field *field, const void *payload, uint32_t element)
 {
     if (field->type == OTO_FIELD_F64 || field->type == OTO_FIELD_F32) {

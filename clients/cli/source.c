@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/monotonic.h"
 #include "base/pattern.h"
 
 static error_t parse_source(int key, char *argument, struct argp_state *state)
@@ -177,10 +178,10 @@ static bool all_are_read(const struct cli_source *source)
 static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample,
                                 struct oto_error *error)
 {
-    const int64_t deadline_ns = cli_now_ns() + (int64_t)timeout_ms * 1000000;
+    const int64_t deadline_ns = srv_now_ns() + (int64_t)timeout_ms * 1000000;
     struct cli_source_row *row;
     while ((row = next_row(source, sample)) == NULL) {
-        const int64_t left_ms = (deadline_ns - cli_now_ns()) / 1000000;
+        const int64_t left_ms = (deadline_ns - srv_now_ns()) / 1000000;
         if (left_ms <= 0) {
             return OTO_TIMEOUT;
         }
@@ -215,7 +216,7 @@ static enum oto_status follow_nng(struct cli_source *source, struct oto_error *e
         source->epoch = oto_client_header(source->client)->epoch;
         return status == OTO_OK ? OTO_TIMEOUT : status;
     }
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     source->silent_ns = source->silent_ns != 0 ? source->silent_ns : now_ns;
     if (now_ns - source->silent_ns < cli_follow_wait_ns(&source->follow)) {
         return OTO_TIMEOUT;

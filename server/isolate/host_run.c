@@ -1,8 +1,8 @@
 /* Isolated instances: prepared, then stepped at each request of the server. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/monotonic.h"
 #include "host_crash.h"
 #include "base/futex.h"
 #include "host.h"
@@ -232,13 +232,6 @@ static void take_new_params(struct srv_host_mailbox *mailbox, uint32_t index, co
     }
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* A swap's candidate takes over the state. */
 static enum srv_host_take_result take_over(struct srv_host_mailbox *mailbox, uint32_t index,
                                            const struct host_instance *made)
@@ -276,11 +269,11 @@ static void serve(struct host *host)
             take_new_params(mailbox, i, &host->instances[i]);
         }
         host_mark_operation(mailbox, 1 + i, SRV_OPERATION_STEP);
-        const int64_t began_ns = now_ns();
+        const int64_t began_ns = srv_now_ns();
         slot->status = slot->instants_offset != 0
                            ? host_move(mailbox, i, host->instances[i].plugin, &host->instances[i].instance)
                            : step(mailbox, i, &host->instances[i]);
-        slot->step_ns = now_ns() - began_ns;
+        slot->step_ns = srv_now_ns() - began_ns;
         host_mark_operation(mailbox, 0, SRV_OPERATION_IDLE);
     }
 }

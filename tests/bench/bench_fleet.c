@@ -2,6 +2,7 @@
  * A vehicle and tick against the number of vehicles: motion_script and a six-axis tdk/icm-42688-p, both at 1 kHz, on the simulator
  * itself. The reference is the bare loop: the same plugins' steps over as many instances, without a world round them.
  */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <stdlib.h>
@@ -144,11 +145,11 @@ enum { SHARED_VEHICLES = 1000, SHARED_TICKS = 50 };
 
 static double ticks_ns(struct fleet *fleet, uint32_t ticks)
 {
-    const int64_t start_ns = cli_now_ns();
+    const int64_t start_ns = srv_now_ns();
     for (uint32_t i = 0; i < ticks; i++) {
         srv_sim_tick(fleet->sim);
     }
-    return (double)(cli_now_ns() - start_ns);
+    return (double)(srv_now_ns() - start_ns);
 }
 
 /* Both worlds take turns, so that other work on the machine disturbs both. */

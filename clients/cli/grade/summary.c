@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
@@ -297,6 +298,30 @@ static void json_summary(FILE *to, const struct grade_plan *plan, uint32_t world
     (void)fputs("]}", to);
 }
 
+static void json_grades(FILE *to, const struct grade_plan *plan, const struct grade_store *store)
+{
+    (void)fprintf(to, "{\"hash\": \"%016" PRIx64 "\", \"threshold_deg\": %.2f, \"first_seed\": %" PRIu64 ", \"seeds\": %" PRIu64
+                  ",\n  \"grades\": [", plan->hash, GRADE_THRESHOLD_DEG, plan->first_seed, plan->seeds);
+    each(to, plan, store, json_summary);
+    (void)fputs("]}\n", to);
+}
+
+enum oto_status grade_print_json(const struct grade_plan *plan, const struct grade_store *store, struct oto_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    if (to != NULL) {
+        json_grades(to, plan, store);
+    }
+    const bool whole = to != NULL && fclose(to) == 0;
+    if (whole) {
+        json_line(stdout, text);
+    }
+    free(text);
+    return whole ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory");
+}
+
 enum oto_status grade_write_summaries(const struct grade_plan *plan, const struct grade_store *store,
                                       struct oto_error *error)
 {
@@ -314,10 +339,7 @@ enum oto_status grade_write_summaries(const struct grade_plan *plan, const struc
     (void)snprintf(path, sizeof path, "%.3000s/summary.json", plan->directory);
     status = cli_output_open(&output, path, error);
     if (status == OTO_OK) {
-        (void)fprintf(output.file, "{\"hash\": \"%016" PRIx64 "\", \"threshold_deg\": %.2f, \"first_seed\": %" PRIu64 ", \"seeds\": %"
-                      PRIu64 ",\n  \"grades\": [", plan->hash, GRADE_THRESHOLD_DEG, plan->first_seed, plan->seeds);
-        each(output.file, plan, store, json_summary);
-        (void)fputs("]}\n", output.file);
+        json_grades(output.file, plan, store);
     }
     return cli_output_close(&output, status, error);
 }

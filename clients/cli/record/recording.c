@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "otolith/version.h"
 
 #define CHUNK_BYTES (1u << 20)
@@ -229,7 +230,7 @@ static enum oto_status start(struct recording *recording, const struct recording
     recording->start_ns = clock.sim_time_ns;
     recording->has_end = options->for_ns > 0;
     recording->end_ns = clock.sim_time_ns + options->for_ns;
-    recording->flush_ns = cli_now_ns() + FLUSH_NS;
+    recording->flush_ns = srv_now_ns() + FLUSH_NS;
     return status;
 }
 
@@ -384,7 +385,7 @@ static enum oto_status drain_row(struct recording *recording, struct recording_r
 /* Writes the data in memory to the file once a second of real time. */
 static enum oto_status flush_when_due(struct recording *recording, struct oto_error *error)
 {
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     struct oto_clock clock = {0};
     if (now_ns < recording->flush_ns) {
         return OTO_OK;

@@ -9,6 +9,7 @@
 
 #include "attach/runtime.h"
 #include "attach/segment_map.h"
+#include "base/monotonic.h"
 #include "document/document.h"
 
 #define DEFAULT_TIMEOUT_MS 5000
@@ -224,13 +225,6 @@ enum oto_status oto_client_clock(const struct oto_client *client, struct oto_clo
     return client->remote_header != NULL ? OTO_UNSUPPORTED : oto_segment_clock(client->header, clock);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 bool oto_client_run_is_over(const struct oto_client *client)
 {
     const uint32_t state = __atomic_load_n(&client->header->state, __ATOMIC_ACQUIRE);
@@ -253,7 +247,7 @@ static void wait_futex(const uint32_t *word, uint32_t seen, int64_t ns)
 
 enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms)
 {
-    const int64_t deadline_ns = now_ns() + (int64_t)timeout_ms * 1000000;
+    const int64_t deadline_ns = srv_now_ns() + (int64_t)timeout_ms * 1000000;
     if (client->remote_header != NULL) {
         return OTO_UNSUPPORTED;
     }
@@ -272,7 +266,7 @@ enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, i
         if (ended) {
             return OTO_CLOSED;
         }
-        const int64_t left = deadline_ns - now_ns();
+        const int64_t left = deadline_ns - srv_now_ns();
         if (left <= 0) {
             return OTO_TIMEOUT;
         }

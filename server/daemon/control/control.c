@@ -167,7 +167,7 @@ static void welcome(struct srv_control *control, int fd)
 static void refuse_without_descriptors(struct srv_control *control)
 {
     if (control->spare_fd < 0) {
-        (void)uv_poll_stop(&control->listener); /* on_care restarts the listener */
+        (void)uv_poll_stop(&control->listener); /* the timer function on_care starts it again */
         return;
     }
     (void)close(control->spare_fd);
