@@ -374,7 +374,8 @@ class Hostile(GateCase):
 
 class Control(GateCase):
     """Remote control: a role for each certificate, the verbs and limits of the control socket."""
-    ROLES = "roles: [{certificate: alice, role: operate}, {certificate: root, role: admin}, {certificate: watcher, role: observe}]"
+    ROLES = ("roles: [{certificate: alice, role: operate}, {certificate: root, role: admin}, {certificate: watcher, role: observe}, "
+             "{certificate: tuner, role: operate, nodes: '*/imu'}]")
 
     def setUp(self):
         super().setUp()
@@ -411,6 +412,12 @@ class Control(GateCase):
         self.assertIn("needs the role admin", self.ask(self.alice, "swap", "car/imu", "mems_imu", code=1))
         self.assertIn("resumed at tick", self.ask(self.alice, "resume"))
         self.ask(root, "swap", "car/imu", "mems_imu")
+
+    def test_a_certificate_may_have_its_role_for_some_nodes_only(self):
+        tuner = self.ca.make("tuner")
+        self.assertIn("fault 1", self.ask(tuner, "fault", "car/imu", "stuck", "for_s=1"))
+        self.assertIn("the role observe for the whole world", self.ask(tuner, "pause", code=1))
+        self.assertIn("the role observe for 'w/car/motion'", self.ask(tuner, "fault", "car/motion", "stuck", code=1))
 
     def test_certificates_without_a_role_and_refused_ones_control_nothing(self):
         nobody, stranger, expired = self.ca.make("nobody"), self.other.make("alice"), self.ca.make("former", "alice", LONG_AGO, AGO)
