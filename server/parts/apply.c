@@ -151,6 +151,29 @@ static void make_floor_range(struct making *making, const struct oto_part_number
     }
 }
 
+/* Sets what the default adds to the curve of a document: the floor, or the white noise. */
+static void make_default(struct making *making, const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    struct oto_part_curve curve;
+    char key[KEY_BYTES], text[TEXT_BYTES];
+    oto_part_curve(mode, triad, &curve);
+    if (!curve.default_floor && !curve.default_white) {
+        return;
+    }
+    (void)snprintf(key, sizeof key, "%s.%s_%s%s", oto_part_triad_name(triad),
+                   curve.default_floor ? "bias_instability" : "noise_density", part_triad_key(triad),
+                   curve.default_floor ? "" : "_rthz");
+    struct made *made = oto_param_find(making->descriptor, key) != NULL ? next(making, key, mode->place) : NULL;
+    if (made != NULL) {
+        make_list(made, curve.value_u, MOST_AXES);
+    }
+    if (curve.default_floor) {
+        (void)snprintf(key, sizeof key, "%s.bias_instability_tau_max_s", oto_part_triad_name(triad));
+        (void)snprintf(text, sizeof text, "%.17g", fmax(curve.meet_s, OTO_PART_FLOOR_MAX_S));
+        make_text(making, key, text, mode->place);
+    }
+}
+
 /* Lists of the parameter's full length; the terms that are not used are zero. */
 static void make_series(struct making *making, const struct oto_part_series *series)
 {
@@ -204,6 +227,9 @@ static void make_all(struct making *making, const struct oto_part *part, const s
         make_number(making, &mode->numbers[i]);
         make_floor_range(making, &mode->numbers[i]);
     }
+    for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
+        make_default(making, mode, (enum oto_part_triad)triad);
+    }
     for (uint32_t i = 0; i < mode->series_count; i++) {
         make_series(making, &mode->series[i]);
     }
@@ -220,18 +246,23 @@ static void make_all(struct making *making, const struct oto_part *part, const s
     }
 }
 
-static void warn_noiseless(const struct oto_part *part, const struct oto_part_mode *mode,
-                           const struct oto_plugin_descriptor *descriptor, oto_warn_function warn, void *warn_context)
+/* Warns about triads whose white noise no document gives. */
+static void warn_white(const struct oto_part *part, const struct oto_part_mode *mode,
+                       const struct oto_plugin_descriptor *descriptor, oto_warn_function warn, void *warn_context)
 {
     for (int triad = 0; triad < OTO_PART_TRIADS && warn != NULL; triad++) {
         char sentence[320];
-        if (!has_triad(descriptor, (enum oto_part_triad)triad) || !oto_part_is_noiseless(mode, (enum oto_part_triad)triad)) {
+        struct oto_part_curve curve;
+        const bool is_noiseless = oto_part_is_noiseless(mode, (enum oto_part_triad)triad);
+        oto_part_curve(mode, (enum oto_part_triad)triad, &curve);
+        if (!has_triad(descriptor, (enum oto_part_triad)triad) || (!is_noiseless && !curve.default_white)) {
             continue;
         }
         (void)snprintf(sentence, sizeof sentence,
-                       "part '%.80s', mode '%.48s': the %s is simulated without noise, because no document gives its white "
+                       "part '%.80s', mode '%.48s': the %s is simulated %s, because no document gives its white "
                        "noise; set %s.noise_density_%s_rthz",
                        part->name, mode->name, oto_part_triad_name((enum oto_part_triad)triad),
+                       is_noiseless ? "without noise" : "with default white noise",
                        oto_part_triad_name((enum oto_part_triad)triad), part_triad_key((enum oto_part_triad)triad));
         warn(warn_context, sentence);
     }
@@ -257,7 +288,7 @@ enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_par
         make_all(&making, part, mode);
         map.count = making.count;
         map.items = making.items;
-        warn_noiseless(part, mode, descriptor, warn, warn_context);
+        warn_white(part, mode, descriptor, warn, warn_context);
         status = oto_params_apply(descriptor, &map, params, warn, warn_context, error);
     } else {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the parameters of part '%s'", part->name);

@@ -32,6 +32,8 @@ enum oto_status part_settings_fit(const struct oto_part *part, const struct oto_
                                   const struct oto_plugin_descriptor *descriptor, struct oto_error *error);
 
 bool part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad);
+/* The Gauss-Markov processes of a triad; NULL: none. */
+const struct oto_part_series *part_markov(const struct oto_part_mode *mode, enum oto_part_triad triad);
 
 /* Refuses unknown keys of a map, with a suggestion. */
 enum oto_status part_check_keys(const struct oto_value *map, const char *const *keys, size_t count,

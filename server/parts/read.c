@@ -69,14 +69,14 @@ static enum oto_status read_documents(const struct oto_value *root, struct oto_p
     return status;
 }
 
-/* True for the name of a term, such as "gyroscope.in_run_bias_stability", or "output_rate". */
+/* True for the name of a term, such as "gyroscope.in_run_bias_stability", for "gyroscope.known_s", and for "output_rate". */
 static bool is_missing_name(const char *name)
 {
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
         const char *word = oto_part_triad_name((enum oto_part_triad)triad);
         const size_t length = strlen(word);
         if (strncmp(name, word, length) == 0 && name[length] == '.') {
-            return part_term_find(name + length + 1) != NULL;
+            return part_term_find(name + length + 1) != NULL || strcmp(name + length + 1, "known_s") == 0;
         }
     }
     return strcmp(name, "output_rate") == 0;
