@@ -79,6 +79,10 @@ enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *er
 /* A positive finite number. */
 enum oto_status cli_positive(const char *text, double *number, struct oto_error *error);
 enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *error);
+/* Values of options; `option` is as the user writes it. A wrong value ends the process with a sentence. */
+int64_t cli_option_duration(const struct argp_state *state, const char *option, const char *text, int64_t least_ns);
+double cli_option_positive(const struct argp_state *state, const char *option, const char *text, double most);
+uint64_t cli_option_count(const struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most);
 /* Reads `least` to `most` finite numbers with commas between them. Returns their number; 0 if the text is something else. */
 int cli_numbers(const char *text, double *numbers, int least, int most);
 

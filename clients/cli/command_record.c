@@ -28,7 +28,6 @@ static const struct argp_option rows[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->common;
@@ -38,9 +37,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->recording.path = argument;
         return 0;
     case 'f':
-        if (cli_duration(argument, &options->recording.for_ns, &error) != OTO_OK || options->recording.for_ns == 0) {
-            argp_error(state, "--for takes a duration, for example 60s, not '%s'", argument);
-        }
+        options->recording.for_ns = cli_option_duration(state, "--for", argument, 1);
         return 0;
     case 'u':
         options->recording.plain = true;

@@ -106,7 +106,7 @@ static void bare_tick(struct fleet *fleet, uint64_t tick)
         struct srv_vehicle *vehicle = &fleet->sim->vehicles[v];
         struct srv_instance *motion = &vehicle->motion->live, *imu = &vehicle->first_sensor->live;
         const struct oto_sensor_step sensor = {.input = &input};
-        const struct oto_step move = {.size = sizeof move, .tick = tick, .n = tick + 1, .at = at};
+        const struct oto_step move = oto_step_make(tick, tick + 1, at, NULL);
         (void)motion->step(&motion->abi, &move);
         (void)motion->evaluate(&motion->abi, at, &vehicle->truth);
         (void)srv_instance_step(imu, tick, tick + 1, at, &sensor, NULL);
