@@ -135,6 +135,14 @@ struct oto_client *cli_open(const struct cli_common *common, const char *name);
 /* cli_open for commands that only read: without --role the role is observe. */
 struct oto_client *cli_observe(const struct cli_common *common, const char *name);
 
+/*
+ * Subscribes to the samples of a world on another machine (attach/mirror.h): `topic` as there. NULL on failure, after the error is
+ * printed.
+ */
+struct oto_client *cli_subscribe(const struct cli_remote *remote, const char *topic);
+/* Waits until a sample has arrived, at most wait_ns, or until a signal. */
+void cli_await_sample(struct oto_client *client, int64_t wait_ns);
+
 /* For a command without options of its own: parses, and checks the number of arguments. */
 struct cli_simple {
     struct cli_common common;

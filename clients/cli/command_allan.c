@@ -355,7 +355,7 @@ int cli_allan(int argc, char **argv)
         return cli_no_memory();
     }
     analysis->options = &options;
-    const bool file = options.source.connect == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);
+    const bool file = options.source.remote.url == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);
     cli_bar_begin(&analysis->bar);
     const enum oto_status status =
         file ? oto_table_each(options.source.topic, NULL, 0, take_row, analysis, &error) : follow(analysis, &error);

@@ -11,7 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/mirror.h"
 #include "base/plain_text.h"
+
+enum { SUBSCRIBE_TIMEOUT_MS = 10000 };
 
 static bool line_lost;
 
@@ -212,6 +215,27 @@ struct oto_client *cli_open(const struct cli_common *common, const char *name)
 struct oto_client *cli_observe(const struct cli_common *common, const char *name)
 {
     return open_as(common, name, "observe");
+}
+
+struct oto_client *cli_subscribe(const struct cli_remote *remote, const char *topic)
+{
+    struct oto_client *client = NULL;
+    struct oto_error error = {0};
+    if (oto_mirror_open(remote->url, topic, cli_tls_files(&remote->tls), SUBSCRIBE_TIMEOUT_MS, &client, &error) != OTO_OK) {
+        (void)cli_say(&error);
+    }
+    return client;
+}
+
+void cli_await_sample(struct oto_client *client, int64_t wait_ns)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    const int64_t deadline_ns = srv_now_ns() + wait_ns;
+    struct oto_clock clock;
+    while (oto_client_clock(client, &clock) == OTO_AGAIN && srv_now_ns() < deadline_ns && !cli_interrupted() &&
+           !oto_client_run_is_over(client)) {
+        (void)nanosleep(&pause, NULL);
+    }
 }
 
 bool cli_is_shown(const struct oto_channel *channel)

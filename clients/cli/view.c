@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/mirror.h"
 #include "base/pattern.h"
 #include "mount_calibration/calibration.h"
 #include "otolith/records.h"
@@ -215,6 +216,9 @@ static void update_row(struct view *view, struct view_row *row, double elapsed_s
 
 void view_update(struct view *view)
 {
+    if (oto_client_is_mirror(view->client)) {
+        oto_mirror_catch_up(view->client);
+    }
     if (oto_client_clock(view->client, &view->clock) != OTO_OK) {
         return;
     }

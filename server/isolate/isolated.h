@@ -55,6 +55,7 @@ struct srv_member {
     bool in_request;
     uint32_t has_last; /* bit i: port i has published */
     unsigned char *last; /* copies of the last published payloads, laid out as node->payloads */
+    char unsaved[240]; /* the reason of node->unsaved */
     /* host supervisor */
     int64_t crash_ns[SRV_CRASHES_ALLOWED];
     uint32_t crashes;

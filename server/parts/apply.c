@@ -119,8 +119,9 @@ static const char *word_of(const struct oto_param *param, double value)
 
 static void make_setting(struct making *making, const struct oto_part_setting *setting)
 {
-    const char *word = word_of(oto_param_find(making->descriptor, setting->key), setting->values[0]);
-    struct made *made = next(making, setting->key, setting->place);
+    const struct oto_param *param = oto_param_find(making->descriptor, setting->key);
+    struct made *made = param != NULL ? next(making, setting->key, setting->place) : NULL;
+    const char *word = made != NULL ? word_of(param, setting->values[0]) : NULL;
     if (made != NULL && setting->count > 1) {
         make_list(made, setting->values, setting->count);
     } else if (made != NULL && word != NULL) {
@@ -231,12 +232,6 @@ static void make_all(struct making *making, const struct oto_part *part, const s
     }
     for (uint32_t i = 0; i < mode->series_count; i++) {
         make_series(making, &mode->series[i]);
-    }
-    for (uint32_t i = 0; mode->params != NULL && i < mode->params->count && making->count < MOST_VALUES; i++) {
-        /* a parameter that the plugin lacks is left out */
-        if (oto_param_find(making->descriptor, mode->params->items[i]->key) != NULL) {
-            making->items[making->count++] = mode->params->items[i];
-        }
     }
     for (uint32_t i = 0; i < mode->setting_count; i++) {
         make_setting(making, &mode->settings[i]);

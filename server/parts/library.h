@@ -61,7 +61,7 @@ struct oto_part_series {
     const struct oto_value *place;
 };
 
-enum { OTO_PART_SETTING_VALUES = 4 };
+enum { OTO_PART_SETTING_VALUES = 6 }; /* the elements of a matrix off its diagonal */
 
 /* A number that names a parameter of the plugin, in the parameter's unit. */
 struct oto_part_setting {
@@ -82,11 +82,10 @@ struct oto_part_mode {
     const struct oto_value *output_rate_place, *place;
     uint32_t number_count;
     struct oto_part_number *numbers;
-    const struct oto_value *params; /* parameters by their own keys, of fitted parts; NULL: none */
     uint32_t series_count;
     struct oto_part_series series[2 * OTO_PART_TRIADS];
     uint32_t setting_count;
-    struct oto_part_setting *settings; /* the numbers of a part of kind OTO_PART_KIND_SETTINGS */
+    struct oto_part_setting *settings; /* all numbers of a part of kind OTO_PART_KIND_SETTINGS; what the terms of a triad lack */
 };
 
 enum oto_part_kind { OTO_PART_KIND_MAGNETOMETER, OTO_PART_KIND_IMU, OTO_PART_KIND_SETTINGS };

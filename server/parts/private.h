@@ -27,7 +27,7 @@ enum oto_status part_mode_check(const struct oto_part *part, struct oto_part_mod
 /* Reads the `parameters` of a mode, those of `common` first. */
 enum oto_status part_settings_read(const struct oto_part *part, const struct oto_value *common, const struct oto_value *map,
                                    struct oto_part_mode *mode, struct oto_error *error);
-/* Checks that the plugin has all parameters that the mode sets, in the same units; otherwise INVALID. */
+/* Checks the units, and for parts without triads that the plugin has all parameters that the mode sets; otherwise INVALID. */
 enum oto_status part_settings_fit(const struct oto_part *part, const struct oto_part_mode *mode,
                                   const struct oto_plugin_descriptor *descriptor, struct oto_error *error);
 

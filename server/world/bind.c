@@ -161,6 +161,11 @@ static bool is_isolated(const struct srv_binder *binder, const struct srv_raw_no
     return wants_isolation(raw) && binder->source->open_plugin != NULL;
 }
 
+static bool is_host_only(const struct srv_node_config *node)
+{
+    return (oto_plugin_descriptor(node->plugin)->flags & OTO_PLUGIN_HOST_ONLY) != 0;
+}
+
 static enum oto_status open_plugin(struct srv_binder *binder, const struct srv_raw_node *raw, bool is_motion,
                                    struct srv_node_config *node)
 {
@@ -206,7 +211,7 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
         status = bind_values(binder, raw, map, is_motion, node);
     if (status != OTO_OK)
         return status;
-    if (is_isolated(binder, raw))
+    if (is_isolated(binder, raw) || (is_host_only(node) && binder->source->open_plugin != NULL))
         bind_isolation(raw, node);
     if (!is_motion)
         node->labels = oto_value_get(map, "labels") == NULL ? SRV_LABELS_AUTO

@@ -396,6 +396,43 @@ static void settings_of_a_part_are_parameters_of_its_plugin(void **state)
     oto_params_free(&params);
 }
 
+/* Applies the parameters `lines` of a part that has triads too. */
+static enum oto_status apply_beside_triads(const char *lines, struct oto_params *params, struct oto_error *error)
+{
+    char path[] = "/tmp/otolith-part-XXXXXX";
+    const int fd = mkstemp(path);
+    struct oto_part *part = NULL;
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "part: a/b\ntitle: t\nvendor: v\nkind: magnetometer\ndocuments:\n  log: {title: t}\n"
+                            "missing: [magnetometer.range, magnetometer.noise_density, magnetometer.in_run_bias_stability]\n"
+                            "modes:\n  one:\n    magnetometer:\n      resolution: {value: 0.5, unit: µT/LSB, is: typ, source: \"log samples\"}\n"
+                            "    parameters:\n%s", lines) > 0);
+    (void)close(fd);
+    const enum oto_status status = oto_part_read(path, &part, error);
+    (void)unlink(path);
+    assert_ok(status, *error);
+    assert_ok(oto_params_default(oto_plugin_descriptor(mag_plugin), params, error), *error);
+    const enum oto_status applied = oto_part_apply(part, &part->modes[0], oto_plugin_descriptor(mag_plugin), params, NULL, NULL, error);
+    oto_part_close(part);
+    return applied;
+}
+
+static void parameters_beside_triads_are_set_and_others_are_left_out(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    struct oto_error error = {0};
+    assert_ok(apply_beside_triads("      magnetometer.scale_factor_error_percent: {value: [1, 2, 3], unit: \"%\", is: derived, source: \"log x\"}\n"
+                                  "      gyroscope.scale_factor_error_percent: {value: [4, 5, 6], unit: \"%\", is: derived, source: \"log x\"}\n",
+                                  &params, &error), error);
+    assert_near(get(mag_plugin, &params, "magnetometer.scale_factor_error_percent", 1), 2, 0);
+    oto_params_free(&params);
+    assert_int_equal(apply_beside_triads("      magnetometer.scale_factor_error_percent: {value: [1, 2, 3], unit: \"1\", is: derived, source: \"log x\"}\n",
+                                         &params, &error), OTO_INVALID);
+    assert_non_null(strstr(error.text, "is in '1', plugin 'magnetometer' takes '%'"));
+    oto_params_free(&params);
+}
+
 /* ---- what does not fit ---- */
 
 static void a_part_of_another_kind_is_refused(void **state)
@@ -550,6 +587,7 @@ int main(void)
         cmocka_unit_test(lis3mdl_has_the_digits_of_its_sheet),
         cmocka_unit_test(the_smallest_of_three_ranges_holds_where_there_is_one),
         cmocka_unit_test(settings_of_a_part_are_parameters_of_its_plugin),
+        cmocka_unit_test(parameters_beside_triads_are_set_and_others_are_left_out),
         cmocka_unit_test(a_part_of_another_kind_is_refused),
         cmocka_unit_test(names_never_leave_the_library),
         cmocka_unit_test(an_unknown_name_gets_a_suggestion_and_the_places),
