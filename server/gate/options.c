@@ -13,7 +13,7 @@ static const struct argp_option option_table[] = {
     {"key", KEY_KEY, "FILE", 0, "its key, a file that only its user can read", 0},
     {"ca", KEY_CA, "FILE", 0, "authorities of clients: every client needs a certificate", 0},
     {"crl", KEY_CRL, "FILE", 0, "revocation lists of these authorities", 0},
-    {"grant", KEY_GRANT, "ROLE=NAME", 0, "role of the clients whose certificate has this common name; at most 32 times", 0},
+    {"grant", KEY_GRANT, "NAME", 0, "clients whose certificate has this common name have a role in the world; at most 32 times", 0},
     {"coalesce-ns", KEY_COALESCE, "NS", 0, "time whose samples share a frame; 0: 1 ms", 0},
     {"format", KEY_FORMAT, "map|packed", 0, "encoding of samples", 0},
     {"only", KEY_ONLY, "PATTERNS", 0, "send the topics that match, for example 'car_00*/imu,truck/*'", 0},
@@ -27,16 +27,11 @@ bool srv_gate_is_control(const char *url)
 
 static void add_grant(const struct argp_state *state, struct srv_gate_options *options, const char *value)
 {
-    const char *equals = strchr(value, '=');
-    struct srv_grant *grant = &options->grants[options->grant_count];
-    if (equals == NULL || options->grant_count == SRV_GATE_GRANTS_MAX || (size_t)(equals - value) >= sizeof grant->role ||
-        strlen(equals + 1) >= sizeof grant->name) {
-        argp_error(state, "--grant %s: ROLE=NAME is accepted, at most %d times", value, SRV_GATE_GRANTS_MAX);
+    if (options->grant_count == SRV_GATE_GRANTS_MAX) {
+        argp_error(state, "--grant %s: at most %d names are accepted", value, SRV_GATE_GRANTS_MAX);
         return;
     }
-    (void)snprintf(grant->role, sizeof grant->role, "%.*s", (int)(equals - value), value);
-    (void)snprintf(grant->name, sizeof grant->name, "%s", equals + 1);
-    options->grant_count++;
+    options->grants[options->grant_count++] = value;
 }
 
 static void check_whole(const struct argp_state *state, const struct srv_gate_options *options)

@@ -211,8 +211,7 @@ static uint32_t step(struct srv_host_mailbox *mailbox, uint32_t index, const str
             memset(outputs[i].payload, 0, slot->payload_bytes[i]);
         }
     }
-    struct oto_step now = {.size = sizeof now, .tick = slot->tick, .n = slot->n, .at = slot->at,
-                           .outputs = outputs};
+    struct oto_step now = oto_step_make(slot->tick, slot->n, slot->at, outputs);
     if (oto_plugin_estimator(made->plugin) != NULL) {
         now.estimator.samples = samples_of(mailbox, slot);
         now.estimator.sample_count = slot->sample_count;

@@ -131,7 +131,7 @@ bool srv_instance_finish(struct srv_instance *instance)
 enum oto_step_status srv_instance_step(struct srv_instance *instance, uint64_t tick, uint64_t n, struct oto_instant at,
                                        const struct oto_sensor_step *sensor, const struct oto_estimator_step *estimator)
 {
-    struct oto_step step = {.size = sizeof step, .tick = tick, .n = n, .at = at, .outputs = instance->outputs};
+    struct oto_step step = oto_step_make(tick, n, at, instance->outputs);
     if (sensor != NULL) {
         step.sensor = *sensor;
     } else if (estimator != NULL) {

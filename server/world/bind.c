@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/json_text.h"
 #include "base/schedule.h"
 #include "plugin/params.h"
 
@@ -93,14 +94,9 @@ static enum oto_status bind_params(struct srv_binder *binder, const struct srv_r
 static enum oto_status rate_of_params(double rate_hz, const struct oto_value *place, struct srv_node_config *node,
                                       struct oto_error *error)
 {
-    char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, rate_hz);
-        if (strtod(text, NULL) == rate_hz)
-            break;
-    }
-    struct oto_value value = {
-        .kind = OTO_VALUE_SCALAR, .file = place->file, .line = place->line, .column = place->column, .text = text};
+    char text[OTO_DECIMAL_BYTES];
+    struct oto_value value = {.kind = OTO_VALUE_SCALAR, .file = place->file, .line = place->line, .column = place->column,
+                              .text = oto_shortest_decimal(rate_hz, text)};
     return oto_value_rational(&value, &node->rate_num, &node->rate_den, error);
 }
 

@@ -154,6 +154,42 @@ static void a_pattern_changes_its_nodes_with_one_reply_and_one_event(void **stat
     (void)close(fd);
 }
 
+static void ask_attach_as(struct fixture *f, int fd, const char *certificate)
+{
+    struct oto_message_writer writer = begin(f, 1, "attach");
+    oto_message_add_text(&writer, "name", "far");
+    oto_message_add_text(&writer, "remote", certificate);
+    send_message(fd, &writer);
+}
+
+static void a_rule_for_nodes_gives_its_role_for_these_nodes_only(void **state)
+{
+    struct fixture *f = *state;
+    struct fake_facts *facts = fake_engine_facts(f->engine);
+    f->access = (struct srv_control_config){.rule_count = 2,
+                                            .rules = {{.certificate = "tuner", .nodes = "car_000?/imu", .role = SRV_ROLE_OPERATE},
+                                                      {.certificate = "tuner", .nodes = "demo/car_0010/*,x", .role = SRV_ROLE_ADMIN}}};
+    const int fd = dial(f), other = dial(f);
+    ask_attach_as(f, other, "nobody");
+    assert_int_equal(await_reply(f, other), OTO_DENIED);
+    ask_attach_as(f, fd, "tuner");
+    assert_int_equal(await_reply(f, fd), OTO_OK);
+    ask_set_of(f, fd, 2, "car_000*/imu", "gain");
+    assert_int_equal(await_reply(f, fd), OTO_OK);
+    ask_set_of(f, fd, 3, "car_00[0-2]*/imu", "gain");
+    assert_int_equal(await_reply(f, fd), OTO_DENIED);
+    assert_string_equal(reply_text(f), "'set' needs the role operate, and this client has the role observe for 'demo/car_0011/imu'");
+    ask(f, fd, 4, "pause");
+    assert_int_equal(await_reply(f, fd), OTO_DENIED);
+    assert_string_equal(reply_text(f), "'pause' needs the role operate, and this client has the role observe for the whole world");
+    ask_set_of(f, fd, 5, "car_001[0]/imu", "gain");
+    assert_int_equal(await_reply(f, fd), OTO_OK);
+    assert_string_equal(reply_text(f), "1 nodes");
+    run_until(f, __atomic_load_n(&facts->changes_alive, __ATOMIC_ACQUIRE) == 0);
+    (void)close(fd);
+    (void)close(other);
+}
+
 static void the_first_refusal_ends_the_change_of_a_pattern(void **state)
 {
     struct fixture *f = *state;
@@ -297,6 +333,7 @@ int main(void)
         with_server(get_lists_the_table_in_parts),
         with_server(changes_of_one_node_come_one_after_another),
         with_server(a_pattern_changes_its_nodes_with_one_reply_and_one_event),
+        with_server(a_rule_for_nodes_gives_its_role_for_these_nodes_only),
         with_server(the_first_refusal_ends_the_change_of_a_pattern),
         with_server(the_change_of_a_pattern_goes_on_without_its_client),
         with_server(a_change_whose_client_has_gone_is_applied_and_freed),

@@ -350,6 +350,70 @@ static void a_copy_is_independent(void **state)
     oto_params_free(&f.params);
 }
 
+/* ---- a block of many pages ---- */
+
+enum { PLACES = 2000, LAST = 1499 }; /* 16 bytes each: item LAST is in the sixth page */
+
+struct point {
+    double x_m, y_m;
+};
+struct long_block {
+    double speed_m_s;
+    uint64_t point_count;
+    struct point points[PLACES];
+};
+static const struct oto_param point_params[] = {
+    {.key = "x_m", .type = OTO_PARAM_F64, .count = 1, .offset = offsetof(struct point, x_m), .default_value = 7, .unit = "m", .text = "x"},
+    {.key = "y_m", .type = OTO_PARAM_F64, .count = 1, .offset = offsetof(struct point, y_m), .unit = "m", .text = "y"},
+};
+static const struct oto_param long_params[] = {
+    {.key = "speed_m_s", .type = OTO_PARAM_F64, .count = 1, .offset = offsetof(struct long_block, speed_m_s), .default_value = 3,
+     .unit = "m/s", .text = "speed"},
+    {.key = "points", .type = OTO_PARAM_LIST, .count = PLACES, .offset = offsetof(struct long_block, point_count), .unit = "",
+     .text = "points", .items = point_params, .item_count = 2, .item_bytes = sizeof(struct point)},
+};
+static const struct oto_plugin_descriptor long_descriptor = {
+    .size = sizeof long_descriptor, .id = "way", .kind = "motion", .version = "1", .text = "", .params = long_params,
+    .param_count = 2, .params_bytes = sizeof(struct long_block)};
+
+/* "[{y_m: 0}, {y_m: 1}, …]" */
+static char *points_text(uint32_t count)
+{
+    char *text = malloc(32 * (size_t)count + 16);
+    assert_non_null(text);
+    size_t length = (size_t)sprintf(text, "[");
+    for (uint32_t i = 0; i < count; i++) {
+        length += (size_t)sprintf(text + length, "%s{y_m: %u}", i > 0 ? ", " : "", i);
+    }
+    (void)sprintf(text + length, "]");
+    return text;
+}
+
+static void a_long_block_keeps_its_values_through_copies_and_changes(void **state)
+{
+    (void)state;
+    struct oto_params way, copy;
+    struct oto_error error = {0};
+    char *text = points_text(LAST + 1);
+    assert_ok(oto_params_default(&long_descriptor, &way, &error), error);
+    const struct long_block *block = way.block;
+    assert_int_equal(block->point_count, 0);
+    assert_ok(oto_params_set(&long_descriptor, "points", text, false, &way, &error), error);
+    assert_ptr_equal(way.block, block); /* a block that nobody shares stays where it is */
+    assert_int_equal(block->point_count, LAST + 1);
+    assert_true(block->speed_m_s == 3.0 && block->points[LAST].x_m == 7.0 && block->points[LAST].y_m == LAST);
+    assert_ok(oto_params_copy(&way, &copy, &error), error);
+    assert_ok(oto_params_set(&long_descriptor, "points", "[{y_m: 5}]", false, &way, &error), error);
+    assert_ok(oto_params_set(&long_descriptor, "speed_m_s", "4", false, &way, &error), error);
+    const struct long_block *changed = way.block, *kept = copy.block;
+    assert_true(changed->speed_m_s == 4.0 && changed->point_count == 1 && changed->points[0].y_m == 5.0);
+    assert_true(changed->points[LAST].x_m == 0.0 && changed->points[LAST].y_m == 0.0);
+    assert_true(kept->speed_m_s == 3.0 && kept->point_count == LAST + 1 && kept->points[LAST].y_m == LAST);
+    oto_params_free(&way);
+    oto_params_free(&copy);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +427,7 @@ int main(void)
         cmocka_unit_test(one_key_is_set_from_text_also_one_element),
         cmocka_unit_test(text_of_a_value_binds_to_the_same_bits),
         cmocka_unit_test(a_copy_is_independent),
+        cmocka_unit_test(a_long_block_keeps_its_values_through_copies_and_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

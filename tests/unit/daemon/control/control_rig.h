@@ -29,6 +29,7 @@ struct fixture {
     struct srv_command_queue *command_queue;
     struct srv_control *control;
     struct srv_worker worker;
+    struct srv_control_config access; /* no rules at first */
     uint32_t shutdowns;
     unsigned char data[2 * OTO_MESSAGE_MAX_BYTES];
     unsigned char received[OTO_MESSAGE_MAX_BYTES];
@@ -65,7 +66,7 @@ static inline int set_up(void **state)
     assert_ok(srv_command_queue_create(&f->loop, f->engine, &f->command_queue, &error), error);
     srv_worker_init(&f->worker, &f->loop);
     const struct srv_control_hooks hooks = {
-        .context = f, .info = tell_info, .shutdown = on_shutdown, .worker = &f->worker};
+        .context = f, .info = tell_info, .shutdown = on_shutdown, .worker = &f->worker, .access = &f->access};
     assert_ok(srv_control_create(&f->loop, f->engine, f->command_queue, &hooks, listen_fd, &f->control, &error), error);
     *state = f;
     return 0;
