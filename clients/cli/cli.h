@@ -79,6 +79,10 @@ enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *er
 /* A positive finite number. */
 enum oto_status cli_positive(const char *text, double *number, struct oto_error *error);
 enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *error);
+/* Values of options; `option` is as the user writes it. A wrong value ends the process with a sentence. */
+int64_t cli_option_duration(const struct argp_state *state, const char *option, const char *text, int64_t least_ns);
+double cli_option_positive(const struct argp_state *state, const char *option, const char *text, double most);
+uint64_t cli_option_count(const struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most);
 /* Reads `least` to `most` finite numbers with commas between them. Returns their number; 0 if the text is something else. */
 int cli_numbers(const char *text, double *numbers, int least, int most);
 
@@ -135,11 +139,19 @@ struct oto_client *cli_open(const struct cli_common *common, const char *name);
 /* cli_open for commands that only read: without --role the role is observe. */
 struct oto_client *cli_observe(const struct cli_common *common, const char *name);
 
+/*
+ * Subscribes to the samples of a world on another machine (attach/mirror.h): `topic` as there. NULL on failure, after the error is
+ * printed.
+ */
+struct oto_client *cli_subscribe(const struct cli_remote *remote, const char *topic);
+/* Waits until a sample has arrived, at most wait_ns, or until a signal. */
+void cli_await_sample(struct oto_client *client, int64_t wait_ns);
+
 /* For a command without options of its own: parses, and checks the number of arguments. */
 struct cli_simple {
     struct cli_common common;
     bool controls; /* may control a world on another machine */
-    const char *arguments[3];
+    const char *arguments[4];
     int count;
 };
 void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,

@@ -64,7 +64,6 @@ static bool read_terms(const char *text, unsigned *terms)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->source;
@@ -75,24 +74,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         }
         options->wanted[options->wanted_count++] = argument;
         return 0;
-    case 'r':
-    case 'd':
-        if (cli_positive(argument, key == 'r' ? &options->rate_hz : &options->points_per_decade, &error) != OTO_OK ||
-            options->points_per_decade > 30.0) {
-            argp_error(state, "--%s: '%s' is not accepted", key == 'r' ? "rate" : "density", argument);
-        }
-        return 0;
-    case 'f':
-        if (cli_duration(argument, &options->for_ns, &error) != OTO_OK) {
-            argp_error(state, "--for: %s", error.text);
-        }
-        return 0;
-    case KEY_TAU_MIN:
-    case KEY_TAU_MAX:
-        if (cli_positive(argument, key == KEY_TAU_MIN ? &options->fit.tau_min_s : &options->fit.tau_max_s, &error) != OTO_OK) {
-            argp_error(state, "--tau-%s: %s", key == KEY_TAU_MIN ? "min" : "max", error.text);
-        }
-        return 0;
+    case 'r': options->rate_hz = cli_option_positive(state, "--rate", argument, INFINITY); return 0;
+    case 'd': options->points_per_decade = cli_option_positive(state, "--density", argument, 30.0); return 0;
+    case 'f': options->for_ns = cli_option_duration(state, "--for", argument, 0); return 0;
+    case KEY_TAU_MIN: options->fit.tau_min_s = cli_option_positive(state, "--tau-min", argument, INFINITY); return 0;
+    case KEY_TAU_MAX: options->fit.tau_max_s = cli_option_positive(state, "--tau-max", argument, INFINITY); return 0;
     case KEY_TERMS:
         if (!read_terms(argument, &options->fit.terms)) {
             argp_error(state, "--terms: '%s'; letters of NBKQR are accepted, as NBK", argument);
@@ -355,7 +341,7 @@ int cli_allan(int argc, char **argv)
         return cli_no_memory();
     }
     analysis->options = &options;
-    const bool file = options.source.connect == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);
+    const bool file = options.source.remote.url == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);
     cli_bar_begin(&analysis->bar);
     const enum oto_status status =
         file ? oto_table_each(options.source.topic, NULL, 0, take_row, analysis, &error) : follow(analysis, &error);

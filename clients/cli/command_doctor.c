@@ -2,6 +2,7 @@
  * otolith doctor: checks whether this machine is fit for real time. Each check is one row of a table: its name, and a
  * function that returns the fact, a verdict and an advice.
  */
+#include "plugin/host.h"
 #include "base/landlock.h"
 #include "base/monotonic.h"
 #include "cli.h"
@@ -224,6 +225,15 @@ static void look_at_ros2(struct finding *finding)
                 "install cyclonedds-dev and build otolith again, to publish worlds as ROS 2 topics");
 }
 
+static void look_at_fmi(struct finding *finding)
+{
+    char path[PATH_MAX];
+    struct oto_error error = {0};
+    const bool is_built = oto_plugin_find("motion_fmu", path, sizeof path, &error) == OTO_OK;
+    say_finding(finding, is_built ? GOOD : NOTE, is_built ? "motion_fmu is built" : "motion_fmu is not built",
+                "install libzip-dev and build otolith again, to use FMUs as motions");
+}
+
 static const struct {
     const char *name;
     void (*look)(struct finding *finding);
@@ -240,6 +250,7 @@ static const struct {
     {"page", look_at_page},
     {"shared memory", look_at_memory},
     {"ROS 2", look_at_ros2},
+    {"FMI", look_at_fmi},
     {"lateness", look_at_lateness},
 };
 

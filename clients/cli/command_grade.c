@@ -231,22 +231,9 @@ static const char doc[] =
     "anew for each drive: the mount over the whole box, compliance, scale of the speed; the IMU's biases, traffic, road and "
     "vibration follow the seed.";
 
-static uint64_t count_of(const struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most)
-{
-    struct oto_error error = {0};
-    uint64_t number = 0;
-    if (cli_count(text, &number, &error) != OTO_OK || number < least || number > most) {
-        argp_error(state, "%s: '%s' is not a whole number from %" PRIu64 " to %" PRIu64, option, text, least, most);
-    }
-    return number;
-}
-
 static void parse_hours(const struct argp_state *state, const char *text, struct options *options)
 {
-    struct oto_error error = {0};
-    if (cli_positive(text, &options->hours, &error) != OTO_OK || options->hours > MOST_SEEDS / 4.0) {
-        argp_error(state, "--hours: '%s' is not a positive number up to %d", text, MOST_SEEDS / 4);
-    }
+    options->hours = cli_option_positive(state, "--hours", text, MOST_SEEDS / 4.0);
     options->seeds = 0;
 }
 
@@ -271,13 +258,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         }
         options->worlds[options->world_count++] = argument;
         return 0;
-    case 'n': options->seeds = count_of(state, "--seeds", argument, 1, MOST_SEEDS); return 0;
+    case 'n': options->seeds = cli_option_count(state, "--seeds", argument, 1, MOST_SEEDS); return 0;
     case 'm': options->methods = argument; return 0;
-    case 'j': options->jobs = (uint32_t)count_of(state, "--jobs", argument, 1, MOST_JOBS); return 0;
+    case 'j': options->jobs = (uint32_t)cli_option_count(state, "--jobs", argument, 1, MOST_JOBS); return 0;
     case 'o': options->out = argument; return 0;
     case OPTION_DRIVES: options->styles = argument; return 0;
     case OPTION_HOURS: parse_hours(state, argument, options); return 0;
-    case OPTION_FIRST_SEED: options->first_seed = count_of(state, "--first-seed", argument, 0, UINT64_C(1) << 62); return 0;
+    case OPTION_FIRST_SEED: options->first_seed = cli_option_count(state, "--first-seed", argument, 0, UINT64_C(1) << 62); return 0;
     case ARGP_KEY_ARG:
         if (options->what != NULL) {
             argp_error(state, "unexpected argument '%s'", argument);

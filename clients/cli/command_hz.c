@@ -16,20 +16,15 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->source;
         return 0;
     case 'n':
-        if (cli_count(argument, &options->windows, &error) != OTO_OK || options->windows == 0) {
-            argp_error(state, "-n takes a whole number from 1, not '%s'", argument);
-        }
+        options->windows = cli_option_count(state, "-n", argument, 1, UINT64_MAX);
         return 0;
     case 'W':
-        if (cli_duration(argument, &options->window_ns, &error) != OTO_OK || options->window_ns < 1000000) {
-            argp_error(state, "--window takes a duration from 1ms, not '%s'", argument);
-        }
+        options->window_ns = cli_option_duration(state, "--window", argument, 1000000);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -179,9 +179,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &options->json;
         return 0;
     case 'f':
-        if (cli_duration(argument, &options->for_ns, &error) != OTO_OK || options->for_ns == 0) {
-            argp_error(state, "--for takes a duration, for example 10s, not '%s'", argument);
-        }
+        options->for_ns = cli_option_duration(state, "--for", argument, 1);
         break;
     case 'm':
         options->step_mode = strcmp(argument, "step") == 0;

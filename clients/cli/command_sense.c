@@ -316,7 +316,6 @@ static void require(const struct argp_state *state, const struct options *option
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case 'p': options->plugin = argument; return 0;
@@ -324,17 +323,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'a': options->part = argument; return 0;
     case 'm': options->mode = argument; return 0;
     case 'u':
-        if (cli_count(argument, &options->unit, &error) != OTO_OK || options->unit > UINT32_MAX) {
-            argp_error(state, "--unit: '%s' is not a whole number from 0 to %u", argument, UINT32_MAX);
-        }
+        options->unit = cli_option_count(state, "--unit", argument, 0, UINT32_MAX);
         return 0;
     case 'r': options->rate = argument; return 0;
     case 'i': options->in = argument; return 0;
     case 'o': options->out = argument; return 0;
     case 'S':
-        if (cli_count(argument, &options->seed, &error) != OTO_OK) {
-            argp_error(state, "--seed: %s", error.text);
-        }
+        options->seed = cli_option_count(state, "--seed", argument, 0, UINT64_MAX);
         return 0;
     case 's': cli_add_set(state, options->sets, &options->set_count, MOST_SETS, argument); return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); return 0;

@@ -201,16 +201,6 @@ static const char doc[] =
     "summary.csv, a row for each combination; plot.svg. They are the same for every number of workers, shards and restarts.\n\n"
     "Exit codes: 0 all runs have a row, 1 an error or an interrupt, 2 an error in the command line.";
 
-static uint64_t count_of(const struct argp_state *state, const char *option, const char *text, uint64_t most)
-{
-    struct oto_error error = {0};
-    uint64_t number = 0;
-    if (cli_count(text, &number, &error) != OTO_OK || number < 1 || number > most) {
-        argp_error(state, "%s: '%s' is not a whole number from 1 to %" PRIu64, option, text, most);
-    }
-    return number;
-}
-
 static void parse_shard(const struct argp_state *state, const char *text, struct sweep_options *options)
 {
     char number[24];
@@ -220,8 +210,8 @@ static void parse_shard(const struct argp_state *state, const char *text, struct
         return;
     }
     (void)snprintf(number, sizeof number, "%.*s", (int)(slash - text), text);
-    options->shard_of = count_of(state, "--shard", slash + 1, SWEEP_MOST_RUNS);
-    options->shard_number = count_of(state, "--shard", number, options->shard_of);
+    options->shard_of = cli_option_count(state, "--shard", slash + 1, 1, SWEEP_MOST_RUNS);
+    options->shard_number = cli_option_count(state, "--shard", number, 1, options->shard_of);
 }
 
 static void add_merge(const struct argp_state *state, const char *directory, struct sweep_options *options)
@@ -257,12 +247,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case 'o': options->directory = argument; return 0;
-    case 'j': options->jobs = (uint32_t)count_of(state, "--jobs", argument, SWEEP_MOST_JOBS); return 0;
+    case 'j': options->jobs = (uint32_t)cli_option_count(state, "--jobs", argument, 1, SWEEP_MOST_JOBS); return 0;
     case 'q': options->quiet = true; return 0;
     case OPTION_SHARD: parse_shard(state, argument, options); return 0;
     case OPTION_MERGE: add_merge(state, argument, options); return 0;
     case OPTION_EMIT: options->emit = argument; return 0;
-    case OPTION_TASKS: options->tasks = count_of(state, "--tasks", argument, SWEEP_MOST_RUNS); return 0;
+    case OPTION_TASKS: options->tasks = cli_option_count(state, "--tasks", argument, 1, SWEEP_MOST_RUNS); return 0;
     case OPTION_RETRY: options->retry_failed = true; return 0;
     case OPTION_PYTHON: options->python = argument; return 0;
     case ARGP_KEY_ARG:

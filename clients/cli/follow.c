@@ -14,13 +14,10 @@ enum { KEY_WAIT = 0x200 };
 static error_t parse_follow(int key, char *argument, struct argp_state *state)
 {
     struct cli_follow *follow = state->input;
-    struct oto_error error = {0};
     if (key != KEY_WAIT) {
         return ARGP_ERR_UNKNOWN;
     }
-    if (cli_duration(argument, &follow->wait_ns, &error) != OTO_OK) {
-        argp_error(state, "--wait takes a duration, for example 30s, not '%s'", argument);
-    }
+    follow->wait_ns = cli_option_duration(state, "--wait", argument, 0);
     follow->has_wait = true;
     return 0;
 }

@@ -33,8 +33,11 @@ static void begin_replay(const struct joint_plan *plan, struct joint *joint)
     joint_filter_init(plan, joint->shown.q_body_from_sensor, sigma_rad, filter);
     filter->jolt_power = joint->shown.jolt_power;
     filter->heave_power = joint->shown.heave_power;
-    filter->gyro_power = joint->shown.gyro_power;
-    filter->rest_blocks = joint->shown.rest_blocks;
+    joint_gyro_carry(&joint->shown.gyro, &filter->gyro);
+    for (int i = 0; i < JOINT_CHANNELS; i++) {
+        const double learned = joint->shown.channels[i].scale;
+        filter->channels[i].scale = filter->channels[i].usual = learned > 1.0 ? learned : 1.0;
+    }
     for (int i = 0; i < 3; i++) {
         begin_at(&joint->shown, filter, JOINT_LEVER + i, AGAIN_LEVER_M);
     }

@@ -92,6 +92,22 @@ struct joint_channel {
     uint64_t summed;
 };
 
+/*
+ * What is learned of the gyroscope while the vehicle is at rest. The noise follows from successive blocks of one rest; the
+ * wander of the bias follows from successive windows of a second at rest, of the same or of different rests.
+ */
+struct joint_gyro {
+    double noise_sum, blocks;    /* (rad/s)²/Hz: sum of the density of the noise over the blocks, and their number */
+    oto_vec3 block_rate_rad_s;   /* measured rate of the last block, if the vehicle was at rest */
+    oto_vec3 window_turn_rad;    /* angle measured in the current window */
+    double window_s;             /* duration of the current window so far */
+    oto_vec3 window_rate_rad_s;  /* mean measured rate of the last complete window */
+    double since_window_s;       /* time since the end of that window; negative: there is none */
+    double wander_rad2_s2, wander_s; /* sums over pairs of windows; their ratio is the power of the random walk of the bias */
+    uint32_t was_at_rest;
+    uint32_t spare;
+};
+
 /* An earlier block, kept for late speed reports. */
 struct joint_past {
     double gain_m_s, duration_s; /* gain of the forward speed in the block */
@@ -120,7 +136,7 @@ struct joint_filter {
     double rise_s, rise_square_m2_s; /* duration of the current one-second window, and ∫ speed² dt over it */
     double grade_sum, grade_square_sum, grade_weight; /* sums over distance, from which the rms follows */
     double heave_power;                            /* rad² */
-    double gyro_power;                             /* (rad/s)²/Hz: density of the gyroscope's noise, learned at rest */
+    struct joint_gyro gyro;
     double jolt_power;                             /* (m/s²)²/Hz: density of vertical jolts, which accumulate in the velocity */
     double bank_sum, bank_square_sum, bank_weight; /* sums over distance, from which the rms follows */
     double bank_power;                             /* rad² */
@@ -130,9 +146,6 @@ struct joint_filter {
     double gained_m_s;                     /* total speed gained and lost; pitch is observable only through it */
     double forward_s;                      /* time driven forward, faster than a car can reverse */
     uint64_t gated, blocks, turns;
-    oto_vec3 rest_rate_rad_s; /* measured rate of the last block, if the vehicle was at rest */
-    double rest_blocks;       /* number of blocks at rest from which gyro_power was learned */
-    uint32_t was_at_rest;
     uint32_t begun;
     uint32_t refused; /* consecutive blocks with a refused measurement */
     uint32_t lost;    /* number of resets of the velocity */
@@ -164,6 +177,17 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
                        struct joint_filter *filter);
 void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block);
 double joint_sigma(const struct joint_filter *filter, int state);
+
+/* joint_gyro.c */
+void joint_gyro_init(struct joint_gyro *gyro);
+/* Restarts `gyro` with what `from` has learned. */
+void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro);
+/* Notes that `dt` passed, at rest or not, or that data are missing. */
+void joint_gyro_pass(struct joint_gyro *gyro, bool still, double dt);
+void joint_gyro_break(struct joint_gyro *gyro);
+void joint_gyro_learn(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt);
+double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *gyro);
+double joint_gyro_wander(const struct joint_gyro *gyro);
 
 /* joint_linear.c */
 struct joint_row {

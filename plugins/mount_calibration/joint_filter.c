@@ -20,10 +20,8 @@
 #define SPEEDS_UP_M_S2 0.4
 #define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* sigma of the magnitude of gravity at the start, when its direction is known to 0.1 rad */
 #define ACCEL_WANDER 2e-8 /* (m/s²)²/s: random walk of the accelerometer bias */
-#define GYRO_WANDER 1e-11 /* (rad/s)²/s: random walk of the gyroscope bias */
 #define TURN_AT_ONCE_RAD 1.5 /* angle of a turn over which the effect of a scale error or cross term is correlated */
 #define GAIN_AT_ONCE_M_S 5.0
-#define GYRO_LEAST 0.4
 #define STEADY_S 1.0 /* smoothing time; longer than the oscillation of a body on its springs */
 
 double joint_sigma(const struct joint_filter *filter, int state)
@@ -84,7 +82,7 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
     }
     filter->heave_power = joint_squared(plan->path == JOINT_STAYS_LEVEL ? HEAVE_LEAST_RAD : HEAVE_FIRST_RAD);
     filter->jolt_power = joint_squared(JOLT_FIRST);
-    filter->gyro_power = joint_squared(plan->gyro_noise);
+    joint_gyro_init(&filter->gyro);
     filter->bank_power = joint_squared(plan->bank_rad);
 }
 
@@ -196,25 +194,16 @@ static void follow_steady(struct joint_filter *filter, oto_vec3 turn_rad, oto_ve
     filter->steady_accel_m_s2 = oto_vec3_add_scaled(oto_vec3_scale(filter->steady_accel_m_s2, STEADY_S * by), gain_m_s, by);
 }
 
-/*
- * The noise density learned at rest, limited to the range from GYRO_LEAST² of the assumed one to the assumed one. The lower
- * limit is there because noise is larger on the road than at rest.
- */
-static double gyro_power(const struct joint_plan *plan, const struct joint_filter *filter)
-{
-    const double assumed = joint_squared(plan->gyro_noise), least = joint_squared(GYRO_LEAST) * assumed;
-    return filter->gyro_power < least ? least : filter->gyro_power > assumed ? assumed : filter->gyro_power;
-}
-
 /* Adds the noise of a block: accelerometer, gyroscope, vertical jolts, and the random walk of the biases. */
 static void add_noise(const struct joint_plan *plan, struct joint_filter *filter, double dt)
 {
-    const double turn = gyro_power(plan, filter) * dt, push = joint_squared(plan->accel_noise) * dt;
+    const double turn = joint_gyro_noise(plan, &filter->gyro) * dt, push = joint_squared(plan->accel_noise) * dt;
+    const double wander = joint_gyro_wander(&filter->gyro) * dt;
     const oto_vec3 up = oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0));
     for (int i = 0; i < 3; i++) {
         filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
         filter->covariance[JOINT_ACCEL_BIAS + i][JOINT_ACCEL_BIAS + i] += ACCEL_WANDER * dt;
-        filter->covariance[JOINT_GYRO_BIAS + i][JOINT_GYRO_BIAS + i] += GYRO_WANDER * dt;
+        filter->covariance[JOINT_GYRO_BIAS + i][JOINT_GYRO_BIAS + i] += wander;
     }
     add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, turn);
     add_across(filter, JOINT_GRAVITY, filter->gravity_m_s2, turn);
@@ -324,6 +313,7 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
     double speed_before_m_s;
     if (block->breaks) {
         filter->begun = 0;
+        joint_gyro_break(&filter->gyro);
     }
     if (!filter->begun) {
         if (may_begin(block)) {
@@ -332,6 +322,7 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
         }
         return;
     }
+    joint_gyro_pass(&filter->gyro, block->still != 0, block->duration_s);
     speed_before_m_s = speed_before(filter);
     move(plan, filter, block);
     body = joint_look(filter, block, speed_before_m_s);
@@ -339,7 +330,6 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
     filter->ahead_sq_m2_s3 += joint_squared(body.ahead_m_s2) * block->duration_s;
     filter->aside_sq_m2_s3 += joint_squared(body.left_m_s2) * block->duration_s;
     roll_on(plan, filter, oto_fabs(body.velocity_m_s.x) * block->duration_s);
-    filter->was_at_rest = filter->was_at_rest && block->still;
     if (block->still) {
         joint_measure_rest(plan, filter, block, &body);
         if (block->up_sigma_rad > 0.0) {

@@ -25,8 +25,6 @@
 #define RISE_S 0.95
 #define RISE_M 0.015
 #define SWING_LEFT 0.4 /* share of the oscillation that remains in the mean over a second */
-#define GYRO_BLOCKS 20.0     /* weight of the assumed gyroscope noise, as a number of blocks at rest */
-#define GYRO_BLOCKS_MOST 1e4 /* with more blocks, old blocks lose weight */
 #define REVERSES_M_S 8.0 /* no car reverses as fast */
 
 /*
@@ -247,25 +245,13 @@ static void come_to_rest(const struct joint_plan *plan, struct joint_filter *fil
     forget_path(filter);
 }
 
-/* Learns the gyroscope's noise from the difference of two blocks at rest, which does not contain the bias. */
-static void learn_gyro(struct joint_filter *filter, oto_vec3 rate_rad_s, double dt)
-{
-    const double seen = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, filter->rest_rate_rad_s)) * dt / 6.0;
-    if (filter->was_at_rest) {
-        filter->rest_blocks += filter->rest_blocks < GYRO_BLOCKS_MOST ? 1.0 : 0.0;
-        filter->gyro_power += (seen - filter->gyro_power) / (GYRO_BLOCKS + filter->rest_blocks);
-    }
-    filter->rest_rate_rad_s = rate_rad_s;
-    filter->was_at_rest = 1;
-}
-
 /* At rest nothing moves: the velocity is zero and the gyroscope shows its bias. */
 void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                         const struct joint_body *body)
 {
     oto_vec3 shown = oto_vec3_add_scaled(block->gyro_bias_rad_s, block->turn_rad, 1.0 / block->duration_s);
     double velocity[3], innovation[3];
-    learn_gyro(filter, shown, block->duration_s);
+    joint_gyro_learn(&filter->gyro, shown, block->duration_s);
     come_to_rest(plan, filter);
     oto_vec3_to_array(filter->velocity_m_s, velocity);
     oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);

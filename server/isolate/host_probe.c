@@ -303,8 +303,7 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
         outputs[i] = (struct oto_output){.payload = probe->payloads[i], .t_ns = input->at.t_ns,
                                          .sensor_time_ns = input->at.t_ns, .emit = 1};
     }
-    struct oto_step now = {
-        .size = sizeof now, .tick = input->tick, .n = input->n, .at = input->at, .outputs = outputs};
+    struct oto_step now = oto_step_make(input->tick, input->n, input->at, outputs);
     if (estimates) {
         now.estimator = (struct oto_estimator_step){.samples = probe->next_sample, .sample_count = input->sample_count};
         probe->next_sample += input->sample_count;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -104,7 +105,7 @@ bool srv_program_wait(struct srv_program *program, int fd, int64_t wait_ns)
 
 void srv_program_print(const struct srv_program *program, const char *format, ...)
 {
-    char sentence[512];
+    char sentence[PATH_MAX + 512];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);

@@ -85,7 +85,7 @@ static void run_tick(struct fleet *fleet, uint64_t k)
 {
     const struct oto_plugin_ops *ops = oto_plugin_ops(fleet->plugin);
     const struct oto_motion_extension *motion = oto_plugin_motion(fleet->plugin);
-    const struct oto_step step = {.size = sizeof step, .tick = k, .n = k + 1, .at = {(int64_t)(k + 1) * TICK_NS, 0.0}};
+    const struct oto_step step = oto_step_make(k, k + 1, (struct oto_instant){(int64_t)(k + 1) * TICK_NS, 0.0}, NULL);
     for (int i = 0; i < VEHICLES; i++) {
         struct oto_truth_record truth;
         (void)ops->step(&fleet->instances[i], &step);

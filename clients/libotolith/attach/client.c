@@ -199,6 +199,7 @@ void oto_client_close(struct oto_client *client)
         (void)close(client->control.fd);
     }
     oto_control_remote_close(client->control.remote);
+    oto_mirror_close(client->mirror);
     oto_channel_book_finish(&client->book);
     if (client->remote_header != NULL) {
         free(client->remote_header);
@@ -217,16 +218,22 @@ const struct oto_segment_header *oto_client_header(const struct oto_client *clie
 
 bool oto_client_server_alive(struct oto_client *client)
 {
-    return oto_control_alive(&client->control);
+    return client->mirror != NULL ? !oto_mirror_is_over(client) : oto_control_alive(&client->control);
 }
 
 enum oto_status oto_client_clock(const struct oto_client *client, struct oto_clock *clock)
 {
+    if (client->mirror != NULL) {
+        return oto_mirror_clock(client, clock);
+    }
     return client->remote_header != NULL ? OTO_UNSUPPORTED : oto_segment_clock(client->header, clock);
 }
 
 bool oto_client_run_is_over(const struct oto_client *client)
 {
+    if (client->mirror != NULL) {
+        return oto_mirror_is_over(client);
+    }
     const uint32_t state = __atomic_load_n(&client->header->state, __ATOMIC_ACQUIRE);
     return state == OTO_SERVER_CLOSING || state == OTO_SERVER_ENDED || state == OTO_SERVER_FAULT ||
            !oto_control_alive(&client->control);
@@ -285,6 +292,9 @@ uint32_t oto_client_channel_count(const struct oto_client *client)
 enum oto_status oto_client_channel_identity(const struct oto_client *client, const struct oto_channel *channel,
                                             struct oto_channel_identity *identity)
 {
+    if (client->mirror != NULL) {
+        return OTO_UNSUPPORTED;
+    }
     if (channel->view.ring == NULL || channel->index >= client->book.count) {
         return OTO_RANGE;
     }

@@ -2,6 +2,7 @@
 
 #include "base/monotonic.h"
 #include "transport/link.h"
+#include "transport/subscriber.h"
 #include "transport/stream.h"
 
 /* Frames of other topics that have already arrived are skipped for this long after the deadline. */
@@ -52,6 +53,11 @@ void oto_subscriber_close(struct oto_subscriber *subscriber)
 bool oto_subscriber_is_up(const struct oto_subscriber *subscriber)
 {
     return oto_link_is_up(subscriber->link);
+}
+
+const struct oto_topics *oto_subscriber_topics(const struct oto_subscriber *subscriber)
+{
+    return &subscriber->stream.topics;
 }
 
 /* Explains why no sample arrived. */

@@ -224,7 +224,54 @@ static void the_noise_of_the_gyroscope_is_learned_at_rest(void **state)
     }
     const double assumed = plan.joint.gyro_noise * plan.joint.gyro_noise, true_power = density * density;
     const double expected = (20.0 * assumed + blocks * true_power) / (20.0 + blocks);
-    assert_near(filter.gyro_power, expected, 4.0 * true_power * sqrt(1.0 / blocks));
+    assert_near(joint_gyro_noise(&plan.joint, &filter.gyro), expected, 4.0 * true_power * sqrt(1.0 / blocks));
+}
+
+/* The rate at rest of a gyroscope whose bias is a random walk, or motion in its place; blocks of a tenth of a second. */
+static void rest_a_while(const struct mountcal_plan *plan, struct joint_filter *filter, double noise, double wander, uint64_t blocks)
+{
+    const struct oto_rng_key key = oto_rng_key_make(7, "wander");
+    const double dt = 0.1;
+    oto_vec3 bias_rad_s = oto_vec3_zero();
+    for (uint64_t i = 0; i < blocks; i++) {
+        struct joint_block block = {.duration_s = dt, .speeds = 1, .still = i % 400 < 100, .velocity_gain_m_s = {0, 0, 9.80665 * dt}};
+        double white[3], step[3];
+        for (uint64_t axis = 0; axis < 3; axis++) {
+            white[axis] = noise * sqrt(dt) * oto_normal_at(key, i, 1, OTO_RNG_DOMAIN_FAULT, axis);
+            step[axis] = sqrt(wander * dt) * oto_normal_at(key, i, 2, OTO_RNG_DOMAIN_FAULT, axis);
+        }
+        bias_rad_s = oto_vec3_add(bias_rad_s, oto_vec3_from_array(step));
+        block.turn_rad = oto_vec3_add_scaled(oto_vec3_from_array(white), bias_rad_s, dt);
+        joint_filter_step(&plan->joint, filter, &block);
+    }
+}
+
+static double learned_wander(double noise, double wander)
+{
+    const double none_rad[3] = {0.02, 0.02, 0.02};
+    struct mountcal_params params;
+    struct mountcal_plan plan;
+    struct joint_filter filter;
+    struct oto_error error;
+    mountcal_params_default(&params);
+    assert_ok(mountcal_prepare(&params, &plan, &error), error);
+    joint_filter_init(&plan.joint, oto_quat_identity(), none_rad, &filter);
+    rest_a_while(&plan, &filter, noise, wander, 4000);
+    return joint_gyro_wander(&filter.gyro);
+}
+
+/*
+ * Ten rests of ten seconds, half a minute apart: 9 pauses of 31 s on 3 axes carry nearly all of the wander, so the learned power has a
+ * relative deviation of about √(2/27) = 0.27, and is too low by the weight of the assumption, 8 s in 350 s, and by what is taken
+ * off for noise. Four deviations.
+ */
+static void the_wander_of_the_gyroscopes_bias_is_learned_at_rest(void **state)
+{
+    const double noise = 0.007 * OTO_DEG, wander = 1e-8;
+    (void)state;
+    assert_near(learned_wander(noise, wander), wander, 4.0 * 0.27 * wander);
+    assert_true(learned_wander(noise, wander) > 0.2 * wander);
+    assert_near(learned_wander(noise, 0.0), 1e-11, 1e-12); /* noise alone is not taken for wander */
 }
 
 int main(void)
@@ -240,6 +287,7 @@ int main(void)
         cmocka_unit_test(D27_any_rate_from_50_hz_gives_the_same_mount),
         cmocka_unit_test(the_wheel_speed_may_be_late),
         cmocka_unit_test(the_noise_of_the_gyroscope_is_learned_at_rest),
+        cmocka_unit_test(the_wander_of_the_gyroscopes_bias_is_learned_at_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,106 @@
+/*
+ * The gyroscope's noise and the wander of its bias, learned at rest. The filter takes the bias as a random walk. A part with
+ * a bias instability wanders much more than its noise tells, and the filter must know this, or its bounds are too small.
+ */
+#include "joint_parts.h"
+
+#define BLOCKS 20.0     /* weight of the assumed noise, as a number of blocks */
+#define BLOCKS_MOST 1e4 /* with more blocks, old blocks lose weight */
+#define NOISE_LEAST 0.4
+#define WINDOW_S 1.0
+#define WHITE_MARGIN 1.5        /* noise that could be in the means of two windows, over its expected power */
+#define ASSUMED_S 8.0           /* weight of the assumption that the bias does not wander */
+#define FORGET_S 1200.0         /* with more time, old windows lose weight */
+#define MOVED_RAD_S 5e-3        /* a larger difference of two windows is a motion of the vehicle */
+#define WANDER_LEAST 1e-11      /* (rad/s)²/s */
+
+void joint_gyro_init(struct joint_gyro *gyro)
+{
+    *gyro = (struct joint_gyro){.since_window_s = -1.0};
+}
+
+void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro)
+{
+    gyro->noise_sum = from->noise_sum;
+    gyro->blocks = from->blocks;
+    gyro->wander_rad2_s2 = from->wander_rad2_s2;
+    gyro->wander_s = from->wander_s;
+}
+
+void joint_gyro_break(struct joint_gyro *gyro)
+{
+    gyro->since_window_s = -1.0;
+    gyro->window_s = 0.0;
+    gyro->was_at_rest = 0;
+}
+
+void joint_gyro_pass(struct joint_gyro *gyro, bool still, double dt)
+{
+    gyro->since_window_s += gyro->since_window_s >= 0.0 ? dt : 0.0;
+    if (!still) {
+        gyro->was_at_rest = 0;
+        gyro->window_s = 0.0;
+    }
+}
+
+/*
+ * The square of the difference of two windows' means is the noise in both, plus the wander over the time between them; a
+ * third of a window's own duration counts less, because the mean smooths it.
+ */
+static void compare_windows(struct joint_gyro *gyro, oto_vec3 rate_rad_s)
+{
+    const double moved_sq = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, gyro->window_rate_rad_s)) / 3.0;
+    const double white_sq = WHITE_MARGIN * 2.0 * gyro->noise_sum / (gyro->blocks * WINDOW_S);
+    if (gyro->since_window_s < 0.0 || moved_sq > joint_squared(MOVED_RAD_S)) {
+        return;
+    }
+    if (gyro->wander_s > FORGET_S) {
+        gyro->wander_rad2_s2 *= 0.5;
+        gyro->wander_s *= 0.5;
+    }
+    gyro->wander_rad2_s2 += moved_sq - white_sq;
+    gyro->wander_s += gyro->since_window_s - WINDOW_S / 3.0;
+}
+
+/* Learns from a block at rest. The difference of two successive blocks does not contain the bias. */
+void joint_gyro_learn(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt)
+{
+    const double seen = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, gyro->block_rate_rad_s)) * dt / 6.0;
+    if (gyro->was_at_rest) {
+        if (gyro->blocks >= BLOCKS_MOST) {
+            gyro->blocks *= 0.5;
+            gyro->noise_sum *= 0.5;
+        }
+        gyro->blocks += 1.0;
+        gyro->noise_sum += seen;
+    }
+    gyro->block_rate_rad_s = rate_rad_s;
+    gyro->was_at_rest = 1;
+    gyro->window_turn_rad = oto_vec3_add_scaled(gyro->window_s > 0.0 ? gyro->window_turn_rad : oto_vec3_zero(), rate_rad_s, dt);
+    gyro->window_s += dt;
+    if (gyro->window_s > WINDOW_S - 0.5 * dt) {
+        const oto_vec3 mean_rad_s = oto_vec3_scale(gyro->window_turn_rad, 1.0 / gyro->window_s);
+        compare_windows(gyro, mean_rad_s);
+        gyro->window_rate_rad_s = mean_rad_s;
+        gyro->since_window_s = 0.0;
+        gyro->window_s = 0.0;
+    }
+}
+
+/*
+ * The learned density of the noise, limited to the range from NOISE_LEAST² of the assumed one to the assumed one. The lower
+ * limit is there because noise is larger on the road than at rest.
+ */
+double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *gyro)
+{
+    const double assumed = joint_squared(plan->gyro_noise), least = joint_squared(NOISE_LEAST) * assumed;
+    const double learned = (BLOCKS * assumed + gyro->noise_sum) / (BLOCKS + gyro->blocks);
+    return learned < least ? least : learned > assumed ? assumed : learned;
+}
+
+/* Power of the random walk of the bias, (rad/s)²/s. */
+double joint_gyro_wander(const struct joint_gyro *gyro)
+{
+    const double learned = gyro->wander_rad2_s2 / (ASSUMED_S + gyro->wander_s);
+    return learned > WANDER_LEAST ? learned : WANDER_LEAST;
+}
