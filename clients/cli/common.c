@@ -13,6 +13,7 @@
 
 #include "attach/mirror.h"
 #include "base/duration.h"
+#include "base/monotonic.h"
 #include "base/plain_text.h"
 
 enum { SUBSCRIBE_TIMEOUT_MS = 10000 };
