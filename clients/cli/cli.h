@@ -151,7 +151,7 @@ void cli_await_sample(struct oto_client *client, int64_t wait_ns);
 struct cli_simple {
     struct cli_common common;
     bool controls; /* may control a world on another machine */
-    const char *arguments[3];
+    const char *arguments[4];
     int count;
 };
 void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,

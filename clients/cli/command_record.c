@@ -9,6 +9,7 @@
 #include "record/recording.h"
 
 enum { MOST_TOPICS = 256 };
+#define FIRST_SAMPLE_NS INT64_C(2000000000) /* a paused world sends none */
 
 struct options {
     struct cli_common common;
@@ -114,7 +115,12 @@ static struct oto_client *open_world(const struct options *options)
     }
     struct oto_client *client = cli_subscribe(&options->remote, "");
     if (client != NULL) {
-        cli_await_sample(client, INT64_MAX / 2);
+        struct oto_clock clock;
+        cli_await_sample(client, FIRST_SAMPLE_NS);
+        if (oto_client_clock(client, &clock) == OTO_AGAIN && !cli_interrupted()) {
+            cli_print_line(stderr, "otolith: no sample has arrived yet: the recording begins with the first one");
+            cli_await_sample(client, INT64_MAX / 2);
+        }
     }
     return client;
 }

@@ -87,6 +87,16 @@ static int watch(struct view *view, struct oto_client *client, const struct opti
     return status == OTO_OK || status == OTO_CLOSED ? CLI_OK : cli_say(&error);
 }
 
+/* A segment has counted since the run began; over the wire a rate needs a second of samples. */
+static void measure_rates(struct view *view)
+{
+    const struct timespec pause = {0, PERIOD_MS * 1000000L};
+    for (int i = 0; view->is_mirror && i < 1000 / PERIOD_MS && !cli_interrupted(); i++) {
+        view_update(view);
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 int cli_top(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {&cli_samples_argp, 0, NULL, 0}, {0}};
@@ -111,6 +121,7 @@ int cli_top(int argc, char **argv)
     struct oto_error error = {0};
     int code = CLI_FAILED;
     if (view_init(&view, client, options.pattern, &error) == OTO_OK) {
+        measure_rates(&view);
         code = options.common.json ? print_json(&view) : watch(&view, client, &options);
         view_finish(&view);
     } else {

@@ -355,7 +355,7 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_ARG:
-        if (simple->count >= 3) {
+        if (simple->count >= (int)(sizeof simple->arguments / sizeof *simple->arguments)) {
             argp_error(state, "too many arguments: '%s'", argument);
         }
         simple->arguments[simple->count++] = cli_argument(argument);

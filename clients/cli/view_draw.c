@@ -1,5 +1,4 @@
 #include "attach/diagnostics.h"
-#include "attach/mirror.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -185,7 +184,7 @@ static void draw_timing(struct page *page, const struct view *view)
 /* The wire has neither the state of the world nor the timing of its ticks. */
 static void draw_head(struct page *page, const struct view *view)
 {
-    if (oto_client_is_mirror(view->client)) {
+    if (view->is_mirror) {
         line(page, "%s  over the wire  t %.2f s  samples %" PRIu64, oto_client_header(view->client)->world,
              (double)view->clock.sim_time_ns * 1e-9, view->clock.tick);
         line(page, "%s", "");
@@ -307,7 +306,7 @@ void view_json(struct view *view, FILE *to)
     (void)fputs("{\"world\": ", to);
     json_text(to, oto_client_header(view->client)->world);
     (void)fprintf(to, ", \"t_ns\": %" PRId64, view->clock.sim_time_ns);
-    if (!oto_client_is_mirror(view->client)) {
+    if (!view->is_mirror) {
         json_timing(view, to);
     }
     (void)fputs(", \"topics\": [", to);

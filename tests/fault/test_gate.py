@@ -537,8 +537,11 @@ class Tools(ToolsCase):
         self.assertIn("w/car/motion", topics)
         self.assertIn("over the wire", self.otolith("top", "--connect", self.url, *self.options))
         self.until(lambda: list(self.top("car/imu")[1]) == ["w/car/imu"], "a sample of the one topic")
-        imu = self.top("car/imu")[1]["w/car/imu"]
-        self.assertEqual((imu["field"], imu["unit"]), ("linear_acceleration.x", "m/s^2"))
+
+        def has_rate():
+            imu = self.top("car/imu")[1].get("w/car/imu", {"rate_hz": 0})
+            return 100 < imu["rate_hz"] < 400 and (imu["field"], imu["unit"]) == ("linear_acceleration.x", "m/s^2")
+        self.until(has_rate, "the rate of 200 Hz")
 
     def test_a_recording_over_the_wire_has_or_counts_every_sample(self):
         file = self.path / "wire.mcap"

@@ -1,6 +1,6 @@
 #include "swap_world.h"
 
-void swap_world_begin(struct fixture *fixture, bool isolated, bool async)
+void swap_world_make(struct fixture *fixture, bool isolated, bool async)
 {
     static const char *const groups[] = {"lab", "lab", "alone"};
     fixture_begin(fixture, 1000, 1);
@@ -14,6 +14,11 @@ void swap_world_begin(struct fixture *fixture, bool isolated, bool async)
         isolation->async = async;
         (void)snprintf(isolation->group, sizeof isolation->group, "%s", groups[i]);
     }
+}
+
+void swap_world_begin(struct fixture *fixture, bool isolated, bool async)
+{
+    swap_world_make(fixture, isolated, async);
     fixture_start(fixture);
 }
 

@@ -12,6 +12,8 @@ enum { COUNT = 1, WITNESS, HARM };
 
 /* A counter (100 Hz) and a witness that looks back (1 kHz) in the host `lab`, one that can be made to do harm (200 Hz) in `alone`. */
 void swap_world_begin(struct fixture *fixture, bool isolated, bool async);
+/* The same world, not started. */
+void swap_world_make(struct fixture *fixture, bool isolated, bool async);
 uint64_t swap_world_hash(struct fixture *fixture);
 /* The hash of TICKS ticks without a swap. */
 uint64_t swap_world_undisturbed(bool async);

@@ -176,7 +176,6 @@ static void a_rule_for_nodes_gives_its_role_for_these_nodes_only(void **state)
     assert_int_equal(await_reply(f, fd), OTO_OK);
     ask_set_of(f, fd, 2, "car_000*/imu", "gain");
     assert_int_equal(await_reply(f, fd), OTO_OK);
-    const uint32_t applied = facts->applied;
     ask_set_of(f, fd, 3, "car_00[0-2]*/imu", "gain");
     assert_int_equal(await_reply(f, fd), OTO_DENIED);
     assert_string_equal(reply_text(f), "'set' needs the role operate, and this client has the role observe for 'demo/car_0011/imu'");
@@ -185,7 +184,7 @@ static void a_rule_for_nodes_gives_its_role_for_these_nodes_only(void **state)
     assert_string_equal(reply_text(f), "'pause' needs the role operate, and this client has the role observe for the whole world");
     ask_set_of(f, fd, 5, "car_001[0]/imu", "gain");
     assert_int_equal(await_reply(f, fd), OTO_OK);
-    assert_int_equal(facts->applied, applied + 1);
+    assert_string_equal(reply_text(f), "1 nodes");
     run_until(f, __atomic_load_n(&facts->changes_alive, __ATOMIC_ACQUIRE) == 0);
     (void)close(fd);
     (void)close(other);
