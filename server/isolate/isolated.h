@@ -85,7 +85,8 @@ struct srv_group {
     struct srv_member *members;
     /* tick thread */
     struct srv_host_link live;
-    uint64_t revision; /* number of changes of parameters */
+    uint64_t revision; /* number of changes of parameters and accepted swaps */
+    const struct srv_member *kept; /* whose accepted swap made this revision; NULL: a parameter did */
     bool waiting;      /* this tick has not waited for the open request yet */
     bool late_reported;
     struct srv_host_link trial;                /* to the host of a swap's candidate; one node of a group at a time */

@@ -158,6 +158,7 @@ enum oto_status srv_member_apply(struct srv_sim *sim, struct srv_member *member,
     }
     srv_group_settle(sim, group);
     group->revision = host->revision;
+    group->kept = NULL;
     change->host = NULL;
     srv_group_adopt(group, (struct srv_host_link){.host = host});
     __atomic_store_n(&group->adopted, host, __ATOMIC_RELEASE);

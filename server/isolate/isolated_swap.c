@@ -33,10 +33,12 @@ const char *srv_member_swap_conflict(const struct srv_member *member, struct srv
     if (group->swapped != NULL && !follows) {
         return "a swap of another node in its plugin host is in its shadow or on probation: ask again when it is over";
     }
-    if (change->host->revision != group->revision + 1) {
+    /* The probation of the swap that it follows has ended while the candidate was made. */
+    const bool followed = group->kept == member && change->host->revision == group->revision;
+    if (!followed && change->host->revision != group->revision + 1) {
         return "another change of its plugin host was applied meanwhile; ask again";
     }
-    change->host->revision += follows;
+    change->host->revision += follows || followed;
     return NULL;
 }
 
@@ -196,6 +198,7 @@ void srv_member_keep_candidate(struct srv_sim *sim, struct srv_member *member)
         return;
     }
     group->revision = link.host->revision;
+    group->kept = member;
     member->now = group->trial_now;
     __atomic_store_n(&group->adopted, link.host, __ATOMIC_RELEASE);
     forget(group);

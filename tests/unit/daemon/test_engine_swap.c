@@ -327,6 +327,25 @@ static void the_next_swap_ends_the_probation_of_the_last(void **unused)
     fixture_end(&fixture);
 }
 
+/* On a busy machine the candidate of the second swap is ready only after the probation of the first. */
+static void a_swap_that_was_made_during_a_probation_may_begin_after_it(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    const struct srv_swap_options options = {.probation_ns = SECOND_NS / 10};
+    begin(&fixture);
+    struct srv_node_change *first = fixture_make_swap(&fixture, COUNT, "counter", options);
+    (void)fixture_flip(&fixture, first);
+    struct srv_node_change *second = fixture_make_swap(&fixture, COUNT, "counter", options);
+    assert_int_equal(fixture_settle(&fixture, first, 150).status, OTO_OK);
+    (void)fixture_flip(&fixture, second);
+    assert_int_equal(fixture_settle(&fixture, second, 150).status, OTO_OK);
+    struct srv_node_change *third = fixture_make_swap(&fixture, COUNT, "counter", options);
+    (void)fixture_flip(&fixture, third);
+    assert_int_equal(fixture_settle(&fixture, third, 150).status, OTO_OK);
+    fixture_end(&fixture);
+}
+
 static void a_probation_that_nobody_asked_about_is_not_leaked(void **unused)
 {
     (void)unused;
@@ -352,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_shadow_tells_the_differences_and_flips),
         cmocka_unit_test(a_shadow_that_ends_badly_leaves_no_trace),
         cmocka_unit_test(the_next_swap_ends_the_probation_of_the_last),
+        cmocka_unit_test(a_swap_that_was_made_during_a_probation_may_begin_after_it),
         cmocka_unit_test(a_probation_that_nobody_asked_about_is_not_leaked),
     };
     return cmocka_run_group_tests_name("engine swap", tests, NULL, NULL);
