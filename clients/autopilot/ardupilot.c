@@ -2,21 +2,20 @@
  * otolith-ardupilot: the physics backend of ArduPilot's SITL over its JSON interface. Each servo packet gives the vehicle's controls
  * and asks for one step; the reply is the state after it.
  */
-#include <argp.h>
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ardupilot_wire.h"
+#include "base/monotonic.h"
 #include "frames.h"
+#include "listen_address.h"
 #include "lockstep.h"
 #include "otolith/version.h"
 
-enum { EXIT_BAD_USAGE = 2, PACKETS_AT_ONCE = 64, MOST_WAIT_S = 1000000 };
+enum { PACKETS_AT_ONCE = 64, MOST_WAIT_S = 1000000 };
 #define IDLE_NS INT64_C(200000000) /* longest time until the end of the world is noticed if no packets come */
 
 struct options {
@@ -27,7 +26,7 @@ struct options {
 
 struct bridge {
     struct options options;
-    struct program program;
+    struct srv_program program;
     struct lockstep lockstep;
     int socket;
     struct sockaddr_in peer;
@@ -55,7 +54,7 @@ static enum oto_status find_channels(struct bridge *bridge, struct oto_error *er
     bridge->truth = oto_reader_make(truth, OTO_READ_FROM_NOW);
     bridge->rate_hz = 0;
     bridge->line_bytes = 0;
-    program_say(&bridge->program, "vehicle '%s' of world '%s', IMU '%s'; %s", bridge->lockstep.vehicle, bridge->lockstep.world_name, imu->topic,
+    srv_program_print(&bridge->program, "vehicle '%s' of world '%s', IMU '%s'; %s", bridge->lockstep.vehicle, bridge->lockstep.world_name, imu->topic,
                 lockstep_drives(&bridge->lockstep) ? "lockstep: the world waits for the autopilot" : "no lockstep: the world runs by itself");
     return OTO_OK;
 }
@@ -63,7 +62,7 @@ static enum oto_status find_channels(struct bridge *bridge, struct oto_error *er
 /* Called after the end of a run: joins the next run. *more: joined; false: the program ends. */
 static enum oto_status follow(struct bridge *bridge, bool *more, struct oto_error *error)
 {
-    program_say(&bridge->program, "the world ended; waiting %" PRId64 " s for its next run", bridge->options.wait_s);
+    srv_program_print(&bridge->program, "the world ended; waiting %" PRId64 " s for its next run", bridge->options.wait_s);
     const enum oto_status status = lockstep_follow(&bridge->lockstep, &bridge->program, bridge->options.wait_s, error);
     *more = status == OTO_OK;
     if (status == OTO_OK) {
@@ -143,13 +142,13 @@ static enum oto_status take_frame(struct bridge *bridge, const struct ardupilot_
 {
     const uint64_t peer = (uint64_t)ntohl(from->sin_addr.s_addr) << 16 | ntohs(from->sin_port);
     const bool is_first = !bridge->frames.has_frame;
-    const enum frame_kind kind = frames_take(&bridge->frames, peer, servos->frame_count, program_now_ns());
+    const enum frame_kind kind = frames_take(&bridge->frames, peer, servos->frame_count, srv_now_ns());
     enum oto_status status = OTO_OK;
     if (kind == FRAME_LATE) {
         return OTO_OK;
     }
     if (is_first || kind == FRAME_RESTARTED) {
-        program_say(&bridge->program, "autopilot %s at port %u: %u channels, %u frames a second", is_first ? "found" : "restarted",
+        srv_program_print(&bridge->program, "autopilot %s at port %u: %u channels, %u frames a second", is_first ? "found" : "restarted",
                     ntohs(from->sin_port), servos->channel_count, servos->frame_rate_hz);
     }
     bridge->peer = *from;
@@ -159,7 +158,7 @@ static enum oto_status take_frame(struct bridge *bridge, const struct ardupilot_
     if (status == OTO_OK) {
         reply(bridge);
     }
-    bridge->frames.last_ns = program_now_ns(); /* a step may take long; packets that waited during it do not count as silence */
+    bridge->frames.last_ns = srv_now_ns(); /* a step may take long; packets that waited during it do not count as silence */
     return status;
 }
 
@@ -189,7 +188,7 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
     enum oto_status status = OTO_OK;
     bool more = true;
     while (more && status == OTO_OK && !bridge->program.is_ending) {
-        if (program_wait(&bridge->program, bridge->socket, IDLE_NS)) {
+        if (srv_program_wait(&bridge->program, bridge->socket, IDLE_NS)) {
             status = take_packets(bridge, error);
         }
         if (status == OTO_CLOSED || (status == OTO_OK && oto_client_run_is_over(bridge->lockstep.client))) {
@@ -202,7 +201,7 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
 static void report_end(const struct bridge *bridge)
 {
     const struct frames *frames = &bridge->frames;
-    program_say(&bridge->program, "%" PRIu64 " frames, %" PRIu64 " lost, %" PRIu64 " late, %" PRIu64 " resent, %" PRIu64
+    srv_program_print(&bridge->program, "%" PRIu64 " frames, %" PRIu64 " lost, %" PRIu64 " late, %" PRIu64 " resent, %" PRIu64
                 " packets of another format, %" PRIu64 " replies not sent, %" PRIu64 " restarts of the autopilot",
                 frames->taken, frames->lost, frames->late, frames->resent, bridge->bad_packets, bridge->unsent, frames->restarts);
 }
@@ -252,7 +251,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case KEY_IMU: options->imu = value; return 0;
     case KEY_LISTEN: options->listen = value; return 0;
     case KEY_OUTPUTS: parse_outputs(state, value, options); return 0;
-    case KEY_WAIT: options->wait_s = program_number(state, "--wait", value, 0, MOST_WAIT_S); return 0;
+    case KEY_WAIT: options->wait_s = srv_program_number(state, "--wait", value, 0, MOST_WAIT_S); return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", value); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -260,19 +259,17 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static enum oto_status open_socket(struct bridge *bridge, struct oto_error *error)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    uint16_t port;
-    if (!program_address(bridge->options.listen, &address.sin_addr.s_addr, &port)) {
+    struct sockaddr_in address;
+    if (!listen_address(bridge->options.listen, &address)) {
         return oto_fail(error, OTO_INVALID, "--listen %s: an IPv4 address and a port are accepted, as 127.0.0.1:9002", bridge->options.listen);
     }
-    address.sin_port = htons(port);
     bridge->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (bridge->socket < 0 || bind(bridge->socket, (const struct sockaddr *)&address, sizeof address) != 0) {
         return oto_fail(error, OTO_IO, "cannot listen on UDP %s (%s)", bridge->options.listen, strerror(errno));
     }
     socklen_t bytes = sizeof address;
     (void)getsockname(bridge->socket, (struct sockaddr *)&address, &bytes);
-    program_say(&bridge->program, "listening on UDP port %u", ntohs(address.sin_port));
+    srv_program_print(&bridge->program, "listening on UDP port %u", ntohs(address.sin_port));
     return OTO_OK;
 }
 
@@ -291,9 +288,9 @@ int main(int argc, char **argv)
     const struct argp argp = {option_table, parse, NULL, doc, NULL, NULL, NULL};
     struct oto_error error = {0};
     set_defaults(&bridge);
-    argp_program_version = "otolith-ardupilot " OTO_VERSION_STRING;
-    argp_err_exit_status = EXIT_BAD_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &bridge.options) != 0 || !program_begin(&bridge.program, "otolith-ardupilot")) {
+    srv_program_options(&argp, "otolith-ardupilot " OTO_VERSION_STRING, argc, argv, &bridge.options);
+    bridge.program.name = "otolith-ardupilot";
+    if (!srv_program_begin(&bridge.program)) {
         return EXIT_FAILURE;
     }
     bridge.lockstep.world = bridge.options.world;
@@ -310,7 +307,7 @@ int main(int argc, char **argv)
         report_end(&bridge);
     }
     if (status != OTO_OK) {
-        program_say(&bridge.program, "%s", error.text);
+        srv_program_print(&bridge.program, "%s", error.text);
     }
     lockstep_leave(&bridge.lockstep);
     if (bridge.socket >= 0) {

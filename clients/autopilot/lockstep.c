@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/monotonic.h"
 #include "base/wide.h"
 
 #define LOOK_MS 100 /* longest time until a signal is noticed while the world is slow */
@@ -28,12 +29,12 @@ static enum oto_status try_join(struct lockstep *lockstep, struct oto_error *err
     return OTO_OK;
 }
 
-enum oto_status lockstep_join(struct lockstep *lockstep, struct program *program, struct oto_error *error)
+enum oto_status lockstep_join(struct lockstep *lockstep, struct srv_program *program, struct oto_error *error)
 {
-    const int64_t until_ns = program_now_ns() + TAKEN_NS;
+    const int64_t until_ns = srv_now_ns() + TAKEN_NS;
     enum oto_status status = try_join(lockstep, error);
-    while (status == OTO_EXISTS && program_now_ns() < until_ns && !program->is_ending) {
-        (void)program_wait(program, -1, LOOK_NS);
+    while (status == OTO_EXISTS && srv_now_ns() < until_ns && !program->is_ending) {
+        (void)srv_program_wait(program, -1, LOOK_NS);
         status = try_join(lockstep, error);
     }
     return status;
@@ -47,9 +48,9 @@ void lockstep_leave(struct lockstep *lockstep)
     lockstep->vehicle = NULL;
 }
 
-enum oto_status lockstep_follow(struct lockstep *lockstep, struct program *program, int64_t wait_s, struct oto_error *error)
+enum oto_status lockstep_follow(struct lockstep *lockstep, struct srv_program *program, int64_t wait_s, struct oto_error *error)
 {
-    const int64_t until_ns = program_now_ns() + wait_s * 1000000000;
+    const int64_t until_ns = srv_now_ns() + wait_s * 1000000000;
     enum oto_status status = OTO_TIMEOUT;
     lockstep_leave(lockstep);
     while (status != OTO_OK && status != OTO_UNSUPPORTED) {
@@ -57,11 +58,11 @@ enum oto_status lockstep_follow(struct lockstep *lockstep, struct program *progr
             return OTO_CLOSED;
         }
         status = try_join(lockstep, error);
-        if (status != OTO_OK && program_now_ns() >= until_ns) {
+        if (status != OTO_OK && srv_now_ns() >= until_ns) {
             return OTO_TIMEOUT;
         }
         if (status != OTO_OK) {
-            (void)program_wait(program, -1, LOOK_NS);
+            (void)srv_program_wait(program, -1, LOOK_NS);
         }
     }
     return status;
@@ -86,7 +87,7 @@ static enum oto_status wait_for(struct lockstep *lockstep, uint64_t tick, bool d
                   : oto_client_wait_tick(lockstep->client, tick - 1, LOOK_MS);
 }
 
-enum oto_status lockstep_run(struct lockstep *lockstep, struct program *program, uint64_t tick, struct oto_error *error)
+enum oto_status lockstep_run(struct lockstep *lockstep, struct srv_program *program, uint64_t tick, struct oto_error *error)
 {
     enum oto_status status = OTO_TIMEOUT;
     while (status == OTO_TIMEOUT) {
@@ -96,8 +97,7 @@ enum oto_status lockstep_run(struct lockstep *lockstep, struct program *program,
             status = wait_for(lockstep, tick, drives, error);
         }
         if (status == OTO_TIMEOUT) {
-            (void)program_wait(program, -1, 0);
-            if (program->is_ending) {
+            if (srv_program_must_end(program)) {
                 return OTO_TIMEOUT;
             }
             status = oto_client_run_is_over(lockstep->client) ? OTO_CLOSED : OTO_TIMEOUT;

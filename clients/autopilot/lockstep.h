@@ -8,7 +8,7 @@
 
 #include "otolith/controls.h"
 #include "otolith/participant.h"
-#include "program.h"
+#include "program/program.h"
 
 struct lockstep {
     const char *world, *name; /* name of the world (NULL: the only running one), and of the participant */
@@ -19,10 +19,10 @@ struct lockstep {
 };
 
 /* Joins; retries while a process that has just ended still has the name. OTO_UNSUPPORTED: the participant controls no vehicle. */
-enum oto_status lockstep_join(struct lockstep *lockstep, struct program *program, struct oto_error *error);
+enum oto_status lockstep_join(struct lockstep *lockstep, struct srv_program *program, struct oto_error *error);
 void lockstep_leave(struct lockstep *lockstep);
 /* After OTO_CLOSED: joins the next run of the world. OTO_CLOSED: the program must end; OTO_TIMEOUT: no run within wait_s. */
-enum oto_status lockstep_follow(struct lockstep *lockstep, struct program *program, int64_t wait_s, struct oto_error *error);
+enum oto_status lockstep_follow(struct lockstep *lockstep, struct srv_program *program, int64_t wait_s, struct oto_error *error);
 
 /* Whether this participant drives the clock. */
 bool lockstep_drives(const struct lockstep *lockstep);
@@ -30,7 +30,7 @@ bool lockstep_drives(const struct lockstep *lockstep);
  * Makes the ticks up to `tick` under the newest controls, or waits until the world has made them. OTO_CLOSED: the run is over;
  * OTO_TIMEOUT: the program must end.
  */
-enum oto_status lockstep_run(struct lockstep *lockstep, struct program *program, uint64_t tick, struct oto_error *error);
+enum oto_status lockstep_run(struct lockstep *lockstep, struct srv_program *program, uint64_t tick, struct oto_error *error);
 /* The number of completed ticks. */
 uint64_t lockstep_tick(const struct lockstep *lockstep);
 

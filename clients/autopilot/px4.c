@@ -2,19 +2,19 @@
  * otolith-px4: the simulator that PX4's SITL expects on TCP port 4560. Each sample of the first IMU is one step: its HIL_SENSOR sets
  * PX4's clock, and HIL_ACTUATOR_CONTROLS is the answer.
  */
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "document/document.h"
 #include "lockstep.h"
 #include "otolith/version.h"
 #include "px4_link.h"
 #include "px4_messages.h"
 
-enum { EXIT_BAD_USAGE = 2, MOST_IMUS = 4, MOST_WAIT_S = 1000000, MOST_ANSWER_MS = 600000, LOCKSTEP = 1 };
+enum { MOST_IMUS = 4, MOST_WAIT_S = 1000000, MOST_ANSWER_MS = 600000, LOCKSTEP = 1 };
 #define IDLE_NS INT64_C(200000000)
 #define HEARTBEAT_NS INT64_C(1000000000)
 #define STATE_INTERVAL_NS INT64_C(20000000) /* interval of HIL_STATE_QUATERNION until PX4 requests another one */
@@ -35,7 +35,7 @@ struct imu {
 
 struct bridge {
     struct options options;
-    struct program program;
+    struct srv_program program;
     struct lockstep lockstep;
     struct px4_link link;
     struct imu imus[MOST_IMUS];
@@ -98,7 +98,7 @@ static enum oto_status find_channels(struct bridge *bridge, struct oto_error *er
     bridge->navsat = (struct oto_reader){.channel = lockstep_channel(&bridge->lockstep, NULL, &oto_navsat_type, error)};
     bridge->truth = (struct oto_reader){.channel = lockstep_channel(&bridge->lockstep, NULL, &oto_truth_type, error)};
     if (status == OTO_OK) {
-        program_say(&bridge->program, "vehicle '%s' of world '%s', %" PRIu32 " IMU%s, magnetometer %s, barometer %s, receiver %s; %s",
+        srv_program_print(&bridge->program, "vehicle '%s' of world '%s', %" PRIu32 " IMU%s, magnetometer %s, barometer %s, receiver %s; %s",
                     bridge->lockstep.vehicle, bridge->lockstep.world_name, bridge->imu_count, bridge->imu_count > 1 ? "s" : "",
                     bridge->mag.channel != NULL ? "yes" : "no", bridge->pressure.channel != NULL ? "yes" : "no",
                     bridge->navsat.channel != NULL ? "yes" : "no",
@@ -214,7 +214,7 @@ static void take_message(struct bridge *bridge, const struct mavlink_message *me
     uint32_t id;
     if (message->id == MAVLINK_HIL_ACTUATOR_CONTROLS) {
         if (!bridge->answers) {
-            program_say(&bridge->program, "first controls of the autopilot after %" PRIu64 " steps", bridge->steps);
+            srv_program_print(&bridge->program, "first controls of the autopilot after %" PRIu64 " steps", bridge->steps);
         }
         px4_controls(message, controls);
         (void)oto_participant_control(bridge->lockstep.participant, controls, PX4_CONTROLS);
@@ -231,12 +231,12 @@ static void take_message(struct bridge *bridge, const struct mavlink_message *me
 static void take_messages_until(struct bridge *bridge, int64_t until_ns, bool only_answer)
 {
     struct mavlink_message message;
-    int64_t left_ns = until_ns - program_now_ns();
+    int64_t left_ns = until_ns - srv_now_ns();
     do {
         if (px4_link_receive(&bridge->link, &bridge->program, left_ns, &message)) {
             take_message(bridge, &message);
         }
-        left_ns = until_ns - program_now_ns();
+        left_ns = until_ns - srv_now_ns();
     } while (px4_link_is_up(&bridge->link) && !bridge->program.is_ending && left_ns > 0 && !(only_answer && !bridge->asked));
 }
 
@@ -254,7 +254,7 @@ static void take_waiting_messages(struct bridge *bridge)
  */
 static void wait_for_answer(struct bridge *bridge, int64_t step_ns)
 {
-    const int64_t now_ns = program_now_ns();
+    const int64_t now_ns = srv_now_ns();
     if (!lockstep_drives(&bridge->lockstep)) {
         take_waiting_messages(bridge);
         return;
@@ -267,7 +267,7 @@ static void wait_for_answer(struct bridge *bridge, int64_t step_ns)
     take_messages_until(bridge, now_ns + bridge->options.answer_ns, true);
     if (bridge->asked && px4_link_is_up(&bridge->link) && !bridge->program.is_ending) {
         if (bridge->unanswered++ == 0) {
-            program_say(&bridge->program, "no answer within %" PRId64 " ms; the world goes on without it (counted, reported at the end)",
+            srv_program_print(&bridge->program, "no answer within %" PRId64 " ms; the world goes on without it (counted, reported at the end)",
                         bridge->options.answer_ns / 1000000);
         }
     }
@@ -293,11 +293,11 @@ static enum oto_status step(struct bridge *bridge, struct oto_error *error)
 
 static void begin_autopilot(struct bridge *bridge)
 {
-    program_say(&bridge->program, "autopilot connected");
+    srv_program_print(&bridge->program, "autopilot connected");
     bridge->answers = bridge->waits = bridge->asked = false;
     bridge->state_interval_ns = STATE_INTERVAL_NS;
     bridge->state_due_ns = bridge->heartbeat_due_ns = INT64_MIN;
-    bridge->pace_ns = program_now_ns();
+    bridge->pace_ns = srv_now_ns();
     for (uint32_t i = 0; i < bridge->imu_count; i++) {
         start_reading(&bridge->imus[i].reader);
         bridge->imus[i].sent_ns = -1;
@@ -311,7 +311,7 @@ static void begin_autopilot(struct bridge *bridge)
 /* Called after the end of a run. The next run starts at time zero and PX4's clock cannot go back, so the connection is closed. */
 static enum oto_status follow(struct bridge *bridge, bool *more, struct oto_error *error)
 {
-    program_say(&bridge->program, "the world ended; waiting %" PRId64 " s for its next run%s", bridge->options.wait_s,
+    srv_program_print(&bridge->program, "the world ended; waiting %" PRId64 " s for its next run%s", bridge->options.wait_s,
                 px4_link_is_up(&bridge->link) ? ", the autopilot is disconnected" : "");
     px4_link_disconnect(&bridge->link);
     const enum oto_status status = lockstep_follow(&bridge->lockstep, &bridge->program, bridge->options.wait_s, error);
@@ -334,7 +334,7 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
             begin_autopilot(bridge);
         }
         if (was_up && !px4_link_is_up(&bridge->link)) {
-            program_say(&bridge->program, "the autopilot left; waiting for another");
+            srv_program_print(&bridge->program, "the autopilot left; waiting for another");
         }
         if (status == OTO_CLOSED || (status == OTO_OK && oto_client_run_is_over(bridge->lockstep.client))) {
             status = follow(bridge, &more, error);
@@ -345,7 +345,7 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
 
 static void report_end(const struct bridge *bridge)
 {
-    program_say(&bridge->program, "%" PRIu64 " steps, %" PRIu64 " not answered in time, %" PRIu64 " messages sent, %" PRIu64 " dropped, %" PRIu64
+    srv_program_print(&bridge->program, "%" PRIu64 " steps, %" PRIu64 " not answered in time, %" PRIu64 " messages sent, %" PRIu64 " dropped, %" PRIu64
                 " samples lost in the ring, %" PRIu64 " not sent because their time was known, %" PRIu64 " damaged frames, %" PRIu64 " connections",
                 bridge->steps, bridge->unanswered, bridge->link.sent, bridge->link.dropped, bridge->lost, bridge->repeated, bridge->link.in.damaged,
                 bridge->link.connections);
@@ -377,16 +377,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case 'w': options->world = value; return 0;
     case 'p': options->participant = value; return 0;
-    case KEY_IMU:
-        if (options->imu_count == MOST_IMUS) {
-            argp_error(state, "--imu at most %d times", MOST_IMUS);
-        }
-        options->imus[options->imu_count++] = value;
-        return 0;
+    case KEY_IMU: srv_program_add(state, "--imu", options->imus, &options->imu_count, MOST_IMUS, value); return 0;
     case KEY_LISTEN: options->listen = value; return 0;
     case KEY_HITL: options->hitl = true; return 0;
-    case KEY_ANSWER: options->answer_ns = program_number(state, "--answer-timeout", value, 1, MOST_ANSWER_MS) * 1000000; return 0;
-    case KEY_WAIT: options->wait_s = program_number(state, "--wait", value, 0, MOST_WAIT_S); return 0;
+    case KEY_ANSWER: options->answer_ns = srv_program_number(state, "--answer-timeout", value, 1, MOST_ANSWER_MS) * 1000000; return 0;
+    case KEY_WAIT: options->wait_s = srv_program_number(state, "--wait", value, 0, MOST_WAIT_S); return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", value); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -398,9 +393,9 @@ int main(int argc, char **argv)
                                    .link = {.listener = -1, .fd = -1}};
     const struct argp argp = {option_table, parse, NULL, doc, NULL, NULL, NULL};
     struct oto_error error = {0};
-    argp_program_version = "otolith-px4 " OTO_VERSION_STRING;
-    argp_err_exit_status = EXIT_BAD_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &bridge.options) != 0 || !program_begin(&bridge.program, "otolith-px4")) {
+    srv_program_options(&argp, "otolith-px4 " OTO_VERSION_STRING, argc, argv, &bridge.options);
+    bridge.program.name = "otolith-px4";
+    if (!srv_program_begin(&bridge.program)) {
         return EXIT_FAILURE;
     }
     bridge.lockstep.world = bridge.options.world;
@@ -417,7 +412,7 @@ int main(int argc, char **argv)
         report_end(&bridge);
     }
     if (status != OTO_OK) {
-        program_say(&bridge.program, "%s", error.text);
+        srv_program_print(&bridge.program, "%s", error.text);
     }
     px4_link_close(&bridge.link);
     lockstep_leave(&bridge.lockstep);

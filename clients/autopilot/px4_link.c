@@ -1,21 +1,19 @@
 #include "px4_link.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-enum oto_status px4_link_open(struct px4_link *link, struct program *program, const char *listen_at, struct oto_error *error)
+#include "listen_address.h"
+
+enum oto_status px4_link_open(struct px4_link *link, struct srv_program *program, const char *listen_at, struct oto_error *error)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    uint16_t port;
+    struct sockaddr_in address;
     const int yes = 1;
-    if (!program_address(listen_at, &address.sin_addr.s_addr, &port)) {
+    if (!listen_address(listen_at, &address)) {
         return oto_fail(error, OTO_INVALID, "--listen %s: an IPv4 address and a port are accepted, as 127.0.0.1:4560", listen_at);
     }
-    address.sin_port = htons(port);
     link->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     (void)setsockopt(link->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (link->listener < 0 || bind(link->listener, (const struct sockaddr *)&address, sizeof address) != 0 || listen(link->listener, 1) != 0) {
@@ -23,7 +21,7 @@ enum oto_status px4_link_open(struct px4_link *link, struct program *program, co
     }
     socklen_t bytes = sizeof address;
     (void)getsockname(link->listener, (struct sockaddr *)&address, &bytes);
-    program_say(program, "listening on TCP port %u", ntohs(address.sin_port));
+    srv_program_print(program, "listening on TCP port %u", ntohs(address.sin_port));
     return OTO_OK;
 }
 
@@ -47,10 +45,10 @@ void px4_link_close(struct px4_link *link)
     link->listener = -1;
 }
 
-bool px4_link_accept(struct px4_link *link, struct program *program, int64_t wait_ns)
+bool px4_link_accept(struct px4_link *link, struct srv_program *program, int64_t wait_ns)
 {
     const int yes = 1;
-    if (!program_wait(program, link->listener, wait_ns)) {
+    if (!srv_program_wait(program, link->listener, wait_ns)) {
         return false;
     }
     link->fd = accept4(link->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -89,12 +87,12 @@ void px4_link_send(struct px4_link *link, const struct mavlink_message *message)
     link->sent++;
 }
 
-bool px4_link_receive(struct px4_link *link, struct program *program, int64_t wait_ns, struct mavlink_message *message)
+bool px4_link_receive(struct px4_link *link, struct srv_program *program, int64_t wait_ns, struct mavlink_message *message)
 {
     if (mavlink_read(&link->in, message)) {
         return true;
     }
-    if (link->fd < 0 || !program_wait(program, link->fd, wait_ns)) {
+    if (link->fd < 0 || !srv_program_wait(program, link->fd, wait_ns)) {
         return false;
     }
     const ssize_t got = recv(link->fd, link->in.bytes + link->in.count, mavlink_room(&link->in), MSG_DONTWAIT);

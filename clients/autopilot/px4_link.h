@@ -7,7 +7,7 @@
 
 #include "mavlink.h"
 #include "otolith/status.h"
-#include "program.h"
+#include "program/program.h"
 
 enum { PX4_OUT_BYTES = 16384 };
 
@@ -21,10 +21,10 @@ struct px4_link {
 };
 
 /* "ADDRESS:PORT". */
-enum oto_status px4_link_open(struct px4_link *link, struct program *program, const char *listen, struct oto_error *error);
+enum oto_status px4_link_open(struct px4_link *link, struct srv_program *program, const char *listen, struct oto_error *error);
 void px4_link_close(struct px4_link *link);
 /* Waits at most `wait_ns` for a connection. True: one was accepted. */
-bool px4_link_accept(struct px4_link *link, struct program *program, int64_t wait_ns);
+bool px4_link_accept(struct px4_link *link, struct srv_program *program, int64_t wait_ns);
 void px4_link_disconnect(struct px4_link *link);
 static inline bool px4_link_is_up(const struct px4_link *link)
 {
@@ -35,6 +35,6 @@ void px4_link_send(struct px4_link *link, const struct mavlink_message *message)
 /* Passes waiting bytes to the kernel. */
 void px4_link_flush(struct px4_link *link);
 /* Gets the next message; waits for at most `wait_ns`. If the autopilot has closed the connection, the link is down afterwards. */
-bool px4_link_receive(struct px4_link *link, struct program *program, int64_t wait_ns, struct mavlink_message *message);
+bool px4_link_receive(struct px4_link *link, struct srv_program *program, int64_t wait_ns, struct mavlink_message *message);
 
 #endif

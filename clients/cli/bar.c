@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "cli.h"
 
 #define EVERY_NS 200000000
@@ -10,18 +11,18 @@ enum { CELLS = 30 };
 
 void cli_bar_begin(struct cli_bar *bar)
 {
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     *bar = (struct cli_bar){.on_terminal = isatty(STDERR_FILENO) == 1, .begun_ns = now_ns, .due_ns = now_ns + EVERY_NS};
 }
 
 bool cli_bar_is_due(const struct cli_bar *bar)
 {
-    return bar->on_terminal && cli_now_ns() >= bar->due_ns;
+    return bar->on_terminal && srv_now_ns() >= bar->due_ns;
 }
 
 void cli_bar_show(struct cli_bar *bar, uint64_t done, uint64_t total, const char *text)
 {
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     if (!cli_bar_is_due(bar)) {
         return;
     }

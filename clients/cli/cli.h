@@ -79,13 +79,16 @@ enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *er
 /* A positive finite number. */
 enum oto_status cli_positive(const char *text, double *number, struct oto_error *error);
 enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *error);
+/* Values of options; `option` is as the user writes it. A wrong value ends the process with a sentence. */
+int64_t cli_option_duration(const struct argp_state *state, const char *option, const char *text, int64_t least_ns);
+double cli_option_positive(const struct argp_state *state, const char *option, const char *text, double most);
+uint64_t cli_option_count(const struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most);
 /* Reads `least` to `most` finite numbers with commas between them. Returns their number; 0 if the text is something else. */
 int cli_numbers(const char *text, double *numbers, int least, int most);
 
 /* Reads a text file and adds a NUL. The caller frees the text. */
 enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error);
 
-int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
 /*
  * Waits for ticks after `tick`. In real time it sleeps for `pause_ms`: each client that waits on the tick itself costs the tick thread
  * a system call in every tick. Otherwise it returns at the next tick, or after 50 ms.
@@ -111,6 +114,11 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* A positional argument as the user typed it: without the space that cli_parse puts before a negative number. */
 char *cli_argument(char *argument);
 
+/* --json for commands that open no world: a child of the command's argp; the input is a bool. A `-j` of the command itself comes first. */
+extern const struct argp cli_json_argp;
+/* Ends with a usage error if --json and another option (`path` "-") both mean standard output. */
+void cli_json_check(const struct argp_state *state, bool json, const char *option, const char *path);
+
 /* Options that most commands share: cli_common_argp is a child of the command's argp; its input is a struct cli_common. */
 struct cli_common {
     const char *world;
@@ -131,11 +139,19 @@ struct oto_client *cli_open(const struct cli_common *common, const char *name);
 /* cli_open for commands that only read: without --role the role is observe. */
 struct oto_client *cli_observe(const struct cli_common *common, const char *name);
 
+/*
+ * Subscribes to the samples of a world on another machine (attach/mirror.h): `topic` as there. NULL on failure, after the error is
+ * printed.
+ */
+struct oto_client *cli_subscribe(const struct cli_remote *remote, const char *topic);
+/* Waits until a sample has arrived, at most wait_ns, or until a signal. */
+void cli_await_sample(struct oto_client *client, int64_t wait_ns);
+
 /* For a command without options of its own: parses, and checks the number of arguments. */
 struct cli_simple {
     struct cli_common common;
     bool controls; /* may control a world on another machine */
-    const char *arguments[3];
+    const char *arguments[4];
     int count;
 };
 void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,

@@ -13,6 +13,7 @@
 #include "allan/plot.h"
 #include "allan/report.h"
 #include "bar.h"
+#include "base/monotonic.h"
 #include "document/document.h"
 #include "document/table.h"
 #include "output.h"
@@ -63,7 +64,6 @@ static bool read_terms(const char *text, unsigned *terms)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->source;
@@ -74,24 +74,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         }
         options->wanted[options->wanted_count++] = argument;
         return 0;
-    case 'r':
-    case 'd':
-        if (cli_positive(argument, key == 'r' ? &options->rate_hz : &options->points_per_decade, &error) != OTO_OK ||
-            options->points_per_decade > 30.0) {
-            argp_error(state, "--%s: '%s' is not accepted", key == 'r' ? "rate" : "density", argument);
-        }
-        return 0;
-    case 'f':
-        if (cli_duration(argument, &options->for_ns, &error) != OTO_OK) {
-            argp_error(state, "--for: %s", error.text);
-        }
-        return 0;
-    case KEY_TAU_MIN:
-    case KEY_TAU_MAX:
-        if (cli_positive(argument, key == KEY_TAU_MIN ? &options->fit.tau_min_s : &options->fit.tau_max_s, &error) != OTO_OK) {
-            argp_error(state, "--tau-%s: %s", key == KEY_TAU_MIN ? "min" : "max", error.text);
-        }
-        return 0;
+    case 'r': options->rate_hz = cli_option_positive(state, "--rate", argument, INFINITY); return 0;
+    case 'd': options->points_per_decade = cli_option_positive(state, "--density", argument, 30.0); return 0;
+    case 'f': options->for_ns = cli_option_duration(state, "--for", argument, 0); return 0;
+    case KEY_TAU_MIN: options->fit.tau_min_s = cli_option_positive(state, "--tau-min", argument, INFINITY); return 0;
+    case KEY_TAU_MAX: options->fit.tau_max_s = cli_option_positive(state, "--tau-max", argument, INFINITY); return 0;
     case KEY_TERMS:
         if (!read_terms(argument, &options->fit.terms)) {
             argp_error(state, "--terms: '%s'; letters of NBKQR are accepted, as NBK", argument);
@@ -178,7 +165,7 @@ static enum oto_status check_time(struct analysis *analysis, double time_s, cons
 static void show_progress(struct analysis *analysis)
 {
     const bool is_timed = analysis->options->for_ns > 0;
-    const int64_t spent_ns = cli_now_ns() - analysis->bar.begun_ns;
+    const int64_t spent_ns = srv_now_ns() - analysis->bar.begun_ns;
     char text[64];
     if (analysis->rows % 1024 != 0 || !cli_bar_is_due(&analysis->bar)) {
         return;
@@ -229,7 +216,7 @@ static enum oto_status take_sample(struct analysis *analysis, const struct oto_w
 static enum oto_status follow(struct analysis *analysis, struct oto_error *error)
 {
     const struct options *options = analysis->options;
-    const int64_t end_ns = cli_now_ns() + options->for_ns;
+    const int64_t end_ns = srv_now_ns() + options->for_ns;
     struct cli_source *source = malloc(sizeof *source);
     enum oto_status status = OTO_OK;
     uint64_t epoch = 0, next_seq = 0;
@@ -241,7 +228,7 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
         return oto_fail(error, OTO_NOT_FOUND, "'%s' is neither a file nor a topic of a running world", options->source.topic);
     }
     (void)fprintf(stderr, "otolith: reading %s; Ctrl-C ends it\n", options->source.topic);
-    while (status == OTO_OK && !cli_interrupted() && (options->for_ns == 0 || cli_now_ns() < end_ns)) {
+    while (status == OTO_OK && !cli_interrupted() && (options->for_ns == 0 || srv_now_ns() < end_ns)) {
         struct oto_wire_sample sample;
         status = cli_source_next(source, 100, &sample, error);
         if (status == OTO_OK && sample.type != NULL) {
@@ -354,7 +341,7 @@ int cli_allan(int argc, char **argv)
         return cli_no_memory();
     }
     analysis->options = &options;
-    const bool file = options.source.connect == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);
+    const bool file = options.source.remote.url == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);
     cli_bar_begin(&analysis->bar);
     const enum oto_status status =
         file ? oto_table_each(options.source.topic, NULL, 0, take_row, analysis, &error) : follow(analysis, &error);

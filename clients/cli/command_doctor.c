@@ -2,7 +2,9 @@
  * otolith doctor: checks whether this machine is fit for real time. Each check is one row of a table: its name, and a
  * function that returns the fact, a verdict and an advice.
  */
+#include "plugin/host.h"
 #include "base/landlock.h"
+#include "base/monotonic.h"
 #include "cli.h"
 #include "json.h"
 
@@ -196,13 +198,13 @@ static void look_at_lateness(struct finding *finding)
         say_finding(finding, NOTE, "out of memory", "");
         return;
     }
-    const int64_t start_ns = cli_now_ns() + period_ns;
+    const int64_t start_ns = srv_now_ns() + period_ns;
     for (int64_t i = 0; i < TICKS; i++) {
         const int64_t deadline_ns = start_ns + i * period_ns;
         const struct timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR && !cli_interrupted()) {
         }
-        late_ns[i] = cli_now_ns() - deadline_ns;
+        late_ns[i] = srv_now_ns() - deadline_ns;
     }
     qsort(late_ns, TICKS, sizeof *late_ns, compare_ns);
     char fact[200];
@@ -223,6 +225,15 @@ static void look_at_ros2(struct finding *finding)
                 "install cyclonedds-dev and build otolith again, to publish worlds as ROS 2 topics");
 }
 
+static void look_at_fmi(struct finding *finding)
+{
+    char path[PATH_MAX];
+    struct oto_error error = {0};
+    const bool is_built = oto_plugin_find("motion_fmu", path, sizeof path, &error) == OTO_OK;
+    say_finding(finding, is_built ? GOOD : NOTE, is_built ? "motion_fmu is built" : "motion_fmu is not built",
+                "install libzip-dev and build otolith again, to use FMUs as motions");
+}
+
 static const struct {
     const char *name;
     void (*look)(struct finding *finding);
@@ -239,6 +250,7 @@ static const struct {
     {"page", look_at_page},
     {"shared memory", look_at_memory},
     {"ROS 2", look_at_ros2},
+    {"FMI", look_at_fmi},
     {"lateness", look_at_lateness},
 };
 

@@ -18,15 +18,12 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->source;
         return 0;
     case 'n':
-        if (cli_count(argument, &options->count, &error) != OTO_OK || options->count == 0) {
-            argp_error(state, "-n takes a whole number from 1, not '%s'", argument);
-        }
+        options->count = cli_option_count(state, "-n", argument, 1, UINT64_MAX);
         return 0;
     case 'C':
         options->csv = true;

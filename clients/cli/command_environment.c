@@ -138,12 +138,6 @@ static oto_vec3 gravity_enu(const struct report *report)
     return isnan(report->gravity_m_s2) ? oto_vec3_make(NAN, NAN, NAN) : gravity;
 }
 
-static void json_member(const char *key, double number)
-{
-    (void)printf("\"%s\": ", key);
-    json_double(stdout, number);
-}
-
 /* Writes a vector as JSON; null if no model covers it. */
 static void json_vec3(const char *key, oto_vec3 v)
 {
@@ -187,32 +181,32 @@ static void print_json(const struct report *report)
     char key[40];
     list_elements(&report->field, elements);
     (void)fputs("{", stdout);
-    json_member("latitude_deg", report->options->numbers[LATITUDE]);
+    json_member(stdout, "", "latitude_deg", report->options->numbers[LATITUDE]);
     (void)fputs(", ", stdout);
-    json_member("longitude_deg", report->options->numbers[LONGITUDE]);
+    json_member(stdout, "", "longitude_deg", report->options->numbers[LONGITUDE]);
     (void)fputs(", ", stdout);
-    json_member("altitude_m", report->options->numbers[ALTITUDE]);
+    json_member(stdout, "", "altitude_m", report->options->numbers[ALTITUDE]);
     (void)printf(", \"date\": \"%s\", ", report->options->date);
-    json_member("gravity_m_s2", report->gravity_m_s2);
+    json_member(stdout, "", "gravity_m_s2", report->gravity_m_s2);
     (void)fputs(", ", stdout);
     json_vec3("gravity_enu_m_s2", gravity_enu(report));
     (void)printf(", \"magnetic_field\": {\"model\": \"%s\"", report->model->name);
     for (int i = 0; i < ELEMENTS; i++) {
         (void)fputs(", ", stdout);
-        json_member(elements[i].key, elements[i].value);
+        json_member(stdout, "", elements[i].key, elements[i].value);
     }
     (void)fputs(", \"secular_variation\": {", stdout);
     for (int i = 0; i < ELEMENTS; i++) {
         (void)snprintf(key, sizeof key, "%s_yr", elements[i].key);
         (void)fputs(i > 0 ? ", " : "", stdout);
-        json_member(key, elements[i].change);
+        json_member(stdout, "", key, elements[i].change);
     }
     (void)fputs("}}, ", stdout);
     json_vec3("magnetic_field_enu_ut", oto_magnetic_field_enu_ut(&report->field));
     (void)fputs(", ", stdout);
-    json_member("pressure_pa", report->air.pressure_pa);
+    json_member(stdout, "", "pressure_pa", report->air.pressure_pa);
     (void)fputs(", ", stdout);
-    json_member("temperature_degc", report->air.temperature_degc);
+    json_member(stdout, "", "temperature_degc", report->air.temperature_degc);
     (void)fputs(", ", stdout);
     json_vec3("earth_rate_enu_rad_s", report->earth_rate_enu_rad_s);
     (void)fputs("}\n", stdout);

@@ -271,7 +271,6 @@ static const struct argp_option option_table[] = {
     {"compare", OPTION_COMPARE, "[CHANNEL:]COL=COL", 0, "a column of the estimate and one of the reference; may be repeated", 1},
     {"compare-angle", OPTION_COMPARE_ANGLE, "[CHANNEL:]COL=COL", 0, "the same, of angles in rad", 1},
     {"settle", OPTION_SETTLE, "TIME", 0, "leave this much of the estimate's beginning out of the comparison", 1},
-    {"json", 'j', NULL, 0, "print the account as JSON", 2},
     {0},
 };
 
@@ -327,7 +326,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'P': options->params = argument; return 0;
     case 'r': options->rate = argument; return 0;
     case 'S': options->seed = argument; return 0;
-    case 'j': options->json = true; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case OPTION_CLOCK: options->clock = argument; return 0;
     case OPTION_FROM: options->from = argument; return 0;
     case OPTION_ORIGIN: options->origin = argument; return 0;
@@ -347,7 +346,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int cli_estimate(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table, .parser = parse, .doc = doc};
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.options = option_table, .parser = parse, .doc = doc, .children = children};
     struct estimation this = {0};
     struct options options = {0};
     struct parsing parsing = {&options, &this.comparisons};

@@ -45,14 +45,10 @@ static void add(struct argp_state *state, const char *key, const char *value, bo
 }
 
 /* Adds a duration such as "5s" to the specification of the fault, which has seconds. */
-static void add_time(struct argp_state *state, const char *key, const char *text)
+static void add_time(struct argp_state *state, const char *option, const char *key, const char *text)
 {
-    struct oto_error error = {0};
     char seconds[40];
-    int64_t ns = 0;
-    if (cli_duration(text, &ns, &error) != OTO_OK) {
-        argp_error(state, "%s", error.text);
-    }
+    const int64_t ns = cli_option_duration(state, option, text, 0);
     (void)snprintf(seconds, sizeof seconds, "%" PRId64 ".%09" PRId64, ns / 1000000000, ns % 1000000000);
     add(state, key, seconds, false);
 }
@@ -95,10 +91,10 @@ static void finish(struct argp_state *state)
         add(state, "channel", o->channel, true);
     }
     if (o->duration != NULL) {
-        add_time(state, "for_s", o->duration);
+        add_time(state, "--for", "for_s", o->duration);
     }
     if (o->at != NULL) {
-        add_time(state, "at_s", o->at);
+        add_time(state, "--at", "at_s", o->at);
     }
     o->spec[o->used++] = '}';
 }
@@ -106,7 +102,6 @@ static void finish(struct argp_state *state)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct fault_options *o = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->common;
@@ -118,8 +113,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_AT: o->at = argument; return 0;
     case KEY_CLEAR:
         o->clear = true;
-        if (argument != NULL && cli_count(argument, &o->clear_id, &error) != OTO_OK) {
-            argp_error(state, "%s", error.text);
+        if (argument != NULL) {
+            o->clear_id = cli_option_count(state, "--clear", argument, 0, UINT64_MAX);
         }
         return 0;
     case ARGP_KEY_ARG:

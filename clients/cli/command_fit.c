@@ -1,4 +1,5 @@
 /* otolith fit LOG.csv: a part from a rest log, tested against the log. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,12 +43,11 @@ static bool split_columns(struct options *options, enum oto_part_triad triad, co
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case 's': options->sensor = argument; return 0;
     case 'o': options->out = argument; return 0;
     case 'n': options->name = argument; return 0;
-    case 'j': options->json = true; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case 'g':
     case 'a':
     case 'm':
@@ -56,19 +56,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "'%s' is not X,Y,Z or X,Y,Z:UNIT, the names of three columns", argument);
         }
         return 0;
-    case 'r':
-    case KEY_TAU_MAX:
-        if (cli_positive(argument, key == 'r' ? &options->reading.rate_hz : &options->tau_max_s, &error) != OTO_OK) {
-            argp_error(state, "--%s: %s", key == 'r' ? "rate" : "tau-max", error.text);
-        }
-        return 0;
+    case 'r': options->reading.rate_hz = cli_option_positive(state, "--rate", argument, INFINITY); return 0;
+    case KEY_TAU_MAX: options->tau_max_s = cli_option_positive(state, "--tau-max", argument, INFINITY); return 0;
     case KEY_POSITIONS: options->positions = argument; return 0;
     case KEY_RATE_TABLE: options->rate_table = argument; return 0;
     case KEY_TEMPERATURE: options->temperature = argument; return 0;
     case 'R':
-        if (cli_count(argument, &options->runs, &error) != OTO_OK || options->runs < 2 || options->runs > 1000) {
-            argp_error(state, "--runs: '%s'; 2 to 1000 are accepted", argument);
-        }
+        options->runs = cli_option_count(state, "--runs", argument, 2, 1000);
         return 0;
     case ARGP_KEY_ARG:
         if (options->log != NULL) {
@@ -179,10 +173,10 @@ int cli_fit(int argc, char **argv)
         {"rate-table", KEY_RATE_TABLE, "FILE", 0, "CSV with columns reference_{x,y,z}_rad_s: scale and misalignment of the gyroscope", 0},
         {"temperature", KEY_TEMPERATURE, "FILE", 0, "CSV of a rest with a column temperature_degc: thermal polynomials", 0},
         {"runs", 'R', "N", 0, "simulated runs as long as the log, for the test and the standard errors (default 16)", 0},
-        {"json", 'j', NULL, 0, "print the report as JSON", 0},
         {0}};
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        .options = rows, .parser = parse, .args_doc = "LOG.csv",
+        .options = rows, .parser = parse, .children = children, .args_doc = "LOG.csv",
         .doc = "Fits the noise of a sensor that was at rest and writes it as a part: N, K, and a flicker floor B or Gauss-Markov "
                "processes, periodic noise and resolution. Bayes' information criterion chooses the model. The part is then "
                "simulated and its Allan deviation compared with that of the log.\v"

@@ -20,6 +20,7 @@ struct options {
     uint64_t seeds, first_seed;
     double hours;
     uint32_t jobs;
+    bool json;
 };
 
 /* ---- the plan ---- */
@@ -145,7 +146,7 @@ static enum oto_status draw(const struct grade_plan *plan, const struct grade_st
     return status;
 }
 
-static void say(const struct grade_plan *plan, const struct grade_store *store, const struct grade_cost *cost)
+static void print_tables(const struct grade_plan *plan, const struct grade_store *store)
 {
     char title[256];
     struct grade_summary summary;
@@ -157,6 +158,10 @@ static void say(const struct grade_plan *plan, const struct grade_store *store, 
                        plan->styles[s], plan->methods[m]);
         grade_print_summary(stdout, title, &summary);
     }
+}
+
+static void say(const struct grade_plan *plan, const struct grade_store *store, const struct grade_cost *cost)
+{
     if (store->kept > 0) {
         (void)fprintf(stderr, "otolith: %" PRIu64 " drives were there already\n", store->kept);
     }
@@ -186,6 +191,11 @@ static enum oto_status grade(const struct options *options, struct oto_error *er
     }
     if (status == OTO_OK) {
         status = draw(&plan, &store, error);
+    }
+    if (status == OTO_OK && options->json) {
+        status = grade_print_json(&plan, &store, error);
+    } else if (status == OTO_OK) {
+        print_tables(&plan, &store);
     }
     if (status == OTO_OK) {
         say(&plan, &store, &cost);
@@ -221,22 +231,9 @@ static const char doc[] =
     "anew for each drive: the mount over the whole box, compliance, scale of the speed; the IMU's biases, traffic, road and "
     "vibration follow the seed.";
 
-static uint64_t count_of(const struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most)
-{
-    struct oto_error error = {0};
-    uint64_t number = 0;
-    if (cli_count(text, &number, &error) != OTO_OK || number < least || number > most) {
-        argp_error(state, "%s: '%s' is not a whole number from %" PRIu64 " to %" PRIu64, option, text, least, most);
-    }
-    return number;
-}
-
 static void parse_hours(const struct argp_state *state, const char *text, struct options *options)
 {
-    struct oto_error error = {0};
-    if (cli_positive(text, &options->hours, &error) != OTO_OK || options->hours > MOST_SEEDS / 4.0) {
-        argp_error(state, "--hours: '%s' is not a positive number up to %d", text, MOST_SEEDS / 4);
-    }
+    options->hours = cli_option_positive(state, "--hours", text, MOST_SEEDS / 4.0);
     options->seeds = 0;
 }
 
@@ -254,19 +251,20 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case 'w':
         if (options->world_count == GRADE_MOST_WORLDS) {
             argp_error(state, "--world at most %d times", GRADE_MOST_WORLDS);
         }
         options->worlds[options->world_count++] = argument;
         return 0;
-    case 'n': options->seeds = count_of(state, "--seeds", argument, 1, MOST_SEEDS); return 0;
+    case 'n': options->seeds = cli_option_count(state, "--seeds", argument, 1, MOST_SEEDS); return 0;
     case 'm': options->methods = argument; return 0;
-    case 'j': options->jobs = (uint32_t)count_of(state, "--jobs", argument, 1, MOST_JOBS); return 0;
+    case 'j': options->jobs = (uint32_t)cli_option_count(state, "--jobs", argument, 1, MOST_JOBS); return 0;
     case 'o': options->out = argument; return 0;
     case OPTION_DRIVES: options->styles = argument; return 0;
     case OPTION_HOURS: parse_hours(state, argument, options); return 0;
-    case OPTION_FIRST_SEED: options->first_seed = count_of(state, "--first-seed", argument, 0, UINT64_C(1) << 62); return 0;
+    case OPTION_FIRST_SEED: options->first_seed = cli_option_count(state, "--first-seed", argument, 0, UINT64_C(1) << 62); return 0;
     case ARGP_KEY_ARG:
         if (options->what != NULL) {
             argp_error(state, "unexpected argument '%s'", argument);
@@ -280,7 +278,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int cli_grade(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table, .parser = parse, .args_doc = "calibration", .doc = doc};
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        .options = option_table, .parser = parse, .args_doc = "calibration", .doc = doc, .children = children};
     char methods[] = "joint,histogram";
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct options options = {.seeds = 100, .first_seed = 1000000, .methods = methods,

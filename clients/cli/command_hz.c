@@ -1,4 +1,5 @@
 /* otolith hz TOPIC: samples per simulated and per real second, over windows of real time. */
+#include "base/monotonic.h"
 #include "json.h"
 #include "source.h"
 
@@ -15,20 +16,15 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->source;
         return 0;
     case 'n':
-        if (cli_count(argument, &options->windows, &error) != OTO_OK || options->windows == 0) {
-            argp_error(state, "-n takes a whole number from 1, not '%s'", argument);
-        }
+        options->windows = cli_option_count(state, "-n", argument, 1, UINT64_MAX);
         return 0;
     case 'W':
-        if (cli_duration(argument, &options->window_ns, &error) != OTO_OK || options->window_ns < 1000000) {
-            argp_error(state, "--window takes a duration from 1ms, not '%s'", argument);
-        }
+        options->window_ns = cli_option_duration(state, "--window", argument, 1000000);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -69,9 +65,9 @@ static void report(const struct options *options, const struct window *window)
 static enum oto_status collect(struct cli_source *source, int64_t window_ns, struct window *window,
                                struct oto_error *error)
 {
-    const int64_t end_ns = cli_now_ns() + window_ns;
+    const int64_t end_ns = srv_now_ns() + window_ns;
     *window = (struct window){0};
-    while (!cli_interrupted() && cli_now_ns() < end_ns) {
+    while (!cli_interrupted() && srv_now_ns() < end_ns) {
         struct oto_wire_sample sample;
         const enum oto_status status = cli_source_next(source, 50, &sample, error);
         if (status == OTO_TIMEOUT || status == OTO_AGAIN) {
@@ -85,7 +81,7 @@ static enum oto_status collect(struct cli_source *source, int64_t window_ns, str
         }
         window->last_seq = sample.head.seq;
         window->last_t_ns = sample.head.t_ns;
-        window->last_wall_ns = cli_now_ns();
+        window->last_wall_ns = srv_now_ns();
         if (window->samples++ == 0) {
             window->first_seq = window->last_seq;
             window->first_t_ns = window->last_t_ns;

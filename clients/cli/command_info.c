@@ -1,4 +1,5 @@
 /* otolith info TOPIC: the node, plugin, rate, record and fields of a topic. */
+#include "base/monotonic.h"
 #include "json.h"
 #include "document/document.h"
 #include "source.h"
@@ -137,8 +138,8 @@ static int info_remote(struct cli_source *source, const struct cli_source_option
 {
     struct oto_error error = {0};
     struct oto_wire_sample sample;
-    const int64_t deadline_ns = cli_now_ns() + INT64_C(5000000000);
-    while (!cli_interrupted() && cli_now_ns() < deadline_ns) {
+    const int64_t deadline_ns = srv_now_ns() + INT64_C(5000000000);
+    while (!cli_interrupted() && srv_now_ns() < deadline_ns) {
         if (cli_source_next(source, 200, &sample, &error) != OTO_OK || sample.type == NULL) {
             continue;
         }

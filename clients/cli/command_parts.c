@@ -3,6 +3,7 @@
 #include "json.h"
 #include "parts/parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,7 +196,6 @@ static void check(const struct argp_state *state, const struct options *options)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
     case 'm':
         options->mode = argument;
@@ -219,9 +219,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->format = argument;
         return 0;
     case 'r':
-        if (cli_positive(argument, &options->rate_hz, &error) != OTO_OK) {
-            argp_error(state, "--rate: %s", error.text);
-        }
+        options->rate_hz = cli_option_positive(state, "--rate", argument, INFINITY);
         return 0;
     case ARGP_KEY_ARG:
         if (options->word_count == 2) {

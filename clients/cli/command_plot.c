@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "document/table.h"
+#include "json.h"
 #include "output.h"
 #include "plot/picture.h"
 
@@ -16,6 +17,7 @@ struct options {
     const char *files[MOST_FILES], *columns[MOST_COLUMNS], *labels[MOST_CURVES];
     int file_count, column_count, label_count;
     const char *x, *out, *title, *x_name, *y_name;
+    bool json;
 };
 
 /* Splits "a,b,c" into its words, in place. */
@@ -34,6 +36,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->json;
+        return 0;
     case 'x':
         options->x = argument;
         return 0;
@@ -72,6 +77,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (options->file_count * options->column_count > MOST_CURVES) {
             argp_error(state, "%d curves, at most %d", options->file_count * options->column_count, (int)MOST_CURVES);
         }
+        cli_json_check(state, options->json, "--out", options->out);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -190,6 +196,45 @@ static enum oto_status write_picture(const struct options *options, const struct
     return status;
 }
 
+static void json_range(const char *key, double low, double high)
+{
+    (void)printf(", \"%s\": [", key);
+    json_double(stdout, low);
+    (void)fputs(", ", stdout);
+    json_double(stdout, high);
+    (void)fputc(']', stdout);
+}
+
+static void print_curve(const struct options *options, size_t index, const struct picture_curve *curve)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < curve->count; i++) {
+        low = fmin(low, curve->points[i].y);
+        high = fmax(high, curve->points[i].y);
+    }
+    (void)fputs(index > 0 ? ", {\"name\": " : "{\"name\": ", stdout);
+    json_text(stdout, curve->name);
+    (void)fputs(", \"file\": ", stdout);
+    json_text(stdout, options->files[index / (size_t)options->column_count]);
+    (void)fputs(", \"column\": ", stdout);
+    json_text(stdout, options->columns[index % (size_t)options->column_count]);
+    (void)printf(", \"points\": %zu", curve->count);
+    json_range("x", curve->points[0].x, curve->points[curve->count - 1].x);
+    json_range("y", low, high);
+    (void)fputc('}', stdout);
+}
+
+static void print_json(const struct options *options, const struct picture *picture)
+{
+    (void)fputs("{\"out\": ", stdout);
+    json_text(stdout, options->out);
+    (void)fputs(", \"curves\": [", stdout);
+    for (size_t i = 0; i < picture->count; i++) {
+        print_curve(options, i, &picture->curves[i]);
+    }
+    (void)fputs("]}\n", stdout);
+}
+
 static int draw(const struct options *options)
 {
     struct picture_curve *curves = calloc(MOST_CURVES, sizeof *curves);
@@ -213,6 +258,9 @@ static int draw(const struct options *options)
     if (status == OTO_OK) {
         status = write_picture(options, &picture, &error);
     }
+    if (status == OTO_OK && options->json) {
+        print_json(options, &picture);
+    }
     for (size_t i = 0; curves != NULL && i < count; i++) {
         free(curves[i].points);
     }
@@ -231,8 +279,10 @@ int cli_plot(int argc, char **argv)
         {"x-label", 'X', "TEXT", 0, "name of the horizontal axis", 2},
         {"y-label", 'Y', "TEXT", 0, "name of the vertical axis", 2},
         {0}};
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
+                                     .children = children,
                                      .args_doc = "FILE.csv...",
                                      .doc = "Draw columns of CSV files as an SVG picture: each column of each file is a curve."};
     struct options options = {0};

@@ -2,14 +2,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "attach/mirror.h"
 #include "bar.h"
 #include "cli.h"
+#include "json.h"
 #include "record/recording.h"
 
 enum { MOST_TOPICS = 256 };
+#define FIRST_SAMPLE_NS INT64_C(2000000000) /* a paused world sends none */
 
 struct options {
     struct cli_common common;
+    struct cli_remote remote;
     const char *topics[MOST_TOPICS];
     struct recording_options recording;
 };
@@ -24,18 +28,16 @@ static const struct argp_option rows[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->common;
+        state->child_inputs[1] = &options->remote;
         return 0;
     case 'o':
         options->recording.path = argument;
         return 0;
     case 'f':
-        if (cli_duration(argument, &options->recording.for_ns, &error) != OTO_OK || options->recording.for_ns == 0) {
-            argp_error(state, "--for takes a duration, for example 60s, not '%s'", argument);
-        }
+        options->recording.for_ns = cli_option_duration(state, "--for", argument, 1);
         return 0;
     case 'u':
         options->recording.plain = true;
@@ -51,13 +53,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* After a crash or a restored checkpoint the recording continues in the next run. OTO_CLOSED: there is none. */
+/* After a crash or a restored checkpoint the recording continues in the next run, but not over the wire. OTO_CLOSED: there is none. */
 static enum oto_status follow(struct oto_client *client, struct recording *recording, struct oto_error *error)
 {
     uint64_t count = 1;
     enum oto_status status = OTO_OK;
     while (status == OTO_OK && count > 0) {
         status = recording_drain(recording, &count, error);
+    }
+    if (status == OTO_OK && oto_client_is_mirror(client)) {
+        cli_print_line(stderr, "otolith: %s: the recording ends there", oto_mirror_reason(client));
+        return OTO_CLOSED;
     }
     if (status == OTO_OK) {
         status = oto_client_reattach(client, 2000, error) == OTO_OK ? recording_resume(recording, error) : OTO_CLOSED;
@@ -101,16 +107,42 @@ static enum oto_status record(struct oto_client *client, struct recording *recor
     return status == OTO_CLOSED ? OTO_OK : status;
 }
 
+/* Over the wire there is no time before the first sample: `--for` counts from it. */
+static struct oto_client *open_world(const struct options *options)
+{
+    if (options->remote.url == NULL) {
+        return cli_observe(&options->common, options->recording.topic_count > 0 ? options->topics[0] : NULL);
+    }
+    struct oto_client *client = cli_subscribe(&options->remote, "");
+    if (client != NULL) {
+        struct oto_clock clock;
+        cli_await_sample(client, FIRST_SAMPLE_NS);
+        if (oto_client_clock(client, &clock) == OTO_AGAIN && !cli_interrupted()) {
+            cli_print_line(stderr, "otolith: no sample has arrived yet: the recording begins with the first one");
+            cli_await_sample(client, INT64_MAX / 2);
+        }
+    }
+    return client;
+}
+
+static void print_json(const char *path, const struct recording_counts *counts)
+{
+    (void)fputs("{\"file\": ", stdout);
+    json_text(stdout, path);
+    (void)printf(", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", counts->samples, counts->lost);
+}
+
 int cli_record(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_samples_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = rows,
         .parser = parse,
         .args_doc = "[TOPIC...]",
         .doc = "Record topics of a running world, or all of them, as an MCAP file that Foxglove, Lichtblick, PlotJuggler and ROS 2 "
                "read, that `otolith play` serves again, and whose samples `otolith verify` computes again. Ctrl-C ends it."
-               "\vExit codes: 0 all samples are in the file; 1 it failed, or samples were lost.",
+               "\vWith --connect the samples come over the wire: a world that is not in real time does not wait for them, the recording "
+               "ends with the run, and it has no world file for `otolith verify`.\n\nExit codes: 0 all samples are in the file; 1 it failed, or samples were lost.",
         .children = children};
     static struct options options;
     char path[OTO_WORLD_NAME_BYTES + 8];
@@ -118,7 +150,7 @@ int cli_record(int argc, char **argv)
     struct oto_error error = {0};
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
-    struct oto_client *client = cli_observe(&options.common, NULL);
+    struct oto_client *client = open_world(&options);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -136,6 +168,9 @@ int cli_record(int argc, char **argv)
     oto_client_close(client);
     if (recorded != OTO_OK || status != OTO_OK) {
         return cli_say(&error);
+    }
+    if (options.common.json) {
+        print_json(options.recording.path, &counts);
     }
     cli_print_line(stderr, "%s: %" PRIu64 " samples, %" PRIu64 " lost", options.recording.path, counts.samples, counts.lost);
     return counts.lost > 0 ? CLI_FAILED : CLI_OK;

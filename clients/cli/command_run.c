@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "cli.h"
 #include "document/document.h"
 #include "installed.h"
@@ -31,7 +32,7 @@ struct options {
     const char *name; /* --name, or NULL */
     const char *summary, *log, *checkpoint;
     int64_t for_ns; /* 0: until interrupted */
-    bool quiet, allow_loss;
+    bool quiet, json, allow_loss;
     bool step_mode;
     char *arguments[MOST_ARGUMENTS]; /* of the server */
     char names[MOST_ARGUMENTS][NAME_BYTES]; /* storage of the names of options among `arguments` */
@@ -77,7 +78,7 @@ static const struct argp_option rows[] = {
     {"csv-flags", 'F', NULL, OPTION_HIDDEN, NULL, 2},
     {"mcap", 'M', "FILE", 0, "record all topics as an MCAP file, for Foxglove, ROS 2, `otolith play` and `otolith verify`", 2},
     {"allow-loss", 'A', NULL, 0, "exit code 0 also where a paced world was too fast for --csv and samples were lost", 2},
-    {"summary", 'u', "FILE", 0, "write a summary of the run as JSON", 2},
+    {"summary", 'u', "FILE", 0, "write a summary of the run as JSON; --json prints it, and no live view", 2},
     {"quiet", 'q', NULL, 0, "no live view", 2},
     {0},
 };
@@ -122,14 +123,15 @@ static void check_outputs(const struct options *options, struct argp_state *stat
 {
     struct {
         const char *option, *path;
-    } outputs[RECORDER_MAX + 4] = {{"--summary", options->summary},
+    } outputs[RECORDER_MAX + 5] = {{"--summary", options->summary},
                                    {"--log", options->log},
                                    {"--checkpoint", options->checkpoint},
-                                   {"--mcap", options->mcap.path}};
-    const uint32_t count = options->recorder.count + 4;
-    for (uint32_t i = 4; i < count; i++) {
+                                   {"--mcap", options->mcap.path},
+                                   {"--json", options->json ? "-" : NULL}};
+    const uint32_t count = options->recorder.count + 5;
+    for (uint32_t i = 5; i < count; i++) {
         outputs[i].option = "--csv";
-        outputs[i].path = options->recorder.rows[i - 4].path;
+        outputs[i].path = options->recorder.rows[i - 5].path;
     }
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < i && outputs[i].path != NULL; k++) {
@@ -173,10 +175,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *options = state->input;
     struct oto_error error = {0};
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->json;
+        return 0;
     case 'f':
-        if (cli_duration(argument, &options->for_ns, &error) != OTO_OK || options->for_ns == 0) {
-            argp_error(state, "--for takes a duration, for example 10s, not '%s'", argument);
-        }
+        options->for_ns = cli_option_duration(state, "--for", argument, 1);
         break;
     case 'm':
         options->step_mode = strcmp(argument, "step") == 0;
@@ -215,6 +218,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         check(options, state);
+        options->quiet = options->quiet || options->json;
         return 0;
     case 'Y':
         options->replay = argument;
@@ -386,10 +390,10 @@ static void close_view(struct run *run)
 static void show(struct run *run, bool terminal, int64_t *next_ns)
 {
     const bool key = view_keys_take(&run->view, 0, &run->quit);
-    if (run->options->quiet || (!key && cli_now_ns() < *next_ns)) {
+    if (run->options->quiet || (!key && srv_now_ns() < *next_ns)) {
         return;
     }
-    *next_ns = cli_now_ns() + (terminal ? 100000000 : 1000000000);
+    *next_ns = srv_now_ns() + (terminal ? 100000000 : 1000000000);
     view_update(&run->view);
     if (terminal) {
         view_draw(&run->view, stdout);
@@ -449,7 +453,7 @@ static int watch(struct run *run)
 {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
     const bool stepping = run->options->step_mode && run->options->for_ns > 0;
-    int64_t next_ns = cli_now_ns() + (terminal ? 0 : 1000000000);
+    int64_t next_ns = srv_now_ns() + (terminal ? 0 : 1000000000);
     struct oto_error error = {0};
     while (!cli_interrupted() && !run->quit && !run_over(run)) {
         struct oto_clock clock = {0};
@@ -495,10 +499,10 @@ static void stop(struct run *run)
 {
     struct oto_error error = {0};
     struct oto_reply reply;
-    const int64_t deadline_ns = cli_now_ns() + STOP_LIMIT_NS;
+    const int64_t deadline_ns = srv_now_ns() + STOP_LIMIT_NS;
     run->fault = state_of(run) == OTO_SERVER_FAULT;
     (void)oto_control_shutdown(run->client, &reply, &error);
-    while (!run_over(run) && !oto_client_run_is_over(run->client) && cli_now_ns() < deadline_ns) {
+    while (!run_over(run) && !oto_client_run_is_over(run->client) && srv_now_ns() < deadline_ns) {
         if (drain(run) == 0) {
             (void)usleep(1000);
         }
@@ -510,7 +514,7 @@ static int report(struct run *run, int code)
 {
     struct oto_error error = {0};
     struct oto_clock clock = {0};
-    const int64_t wall_ns = cli_now_ns() - run->started_ns;
+    const int64_t wall_ns = srv_now_ns() - run->started_ns;
     if (recorder_finish(&run->options->recorder, &error) != OTO_OK) {
         code = cli_say(&error);
     }
@@ -526,6 +530,9 @@ static int report(struct run *run, int code)
     (void)oto_client_clock(run->client, &clock);
     if (run->options->summary != NULL &&
         summary_write(run->options->summary, run->client, &run->options->recorder, wall_ns, &error) != OTO_OK) {
+        code = cli_say(&error);
+    }
+    if (run->options->json && summary_print(run->client, &run->options->recorder, wall_ns, &error) != OTO_OK) {
         code = cli_say(&error);
     }
     cli_print_line(stderr, "%s: %.3f s simulated in %.3f s, %llu ticks, %llu overruns, state hash %016llx%s",
@@ -548,7 +555,7 @@ static int run_attached(struct run *run)
         code = cli_say(&error);
     } else {
         run->end_tick = end_tick(run);
-        run->started_ns = cli_now_ns();
+        run->started_ns = srv_now_ns();
         if (!run->options->quiet) {
             print_page(run->client);
         }
@@ -576,8 +583,10 @@ static int run_attached(struct run *run)
 
 int cli_run(int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
+                                     .children = children,
                                      .args_doc = "[WORLD]\n--replay LOG",
                                      .doc = "Start a world and show a live view; q or Ctrl-C stops it. Without a terminal one line "
                                             "a second is printed.\vExit codes: 0 the run reached its end; 1 it failed, or "

@@ -1,5 +1,6 @@
 /* otolith sense: a sensor plugin over a CSV of true sensor-frame inputs, without a server. */
 #include "csv.h"
+#include "json.h"
 #include "output.h"
 #include "sense_input.h"
 
@@ -22,6 +23,7 @@ struct options {
     uint64_t seed, unit;
     char *sets[MOST_SETS]; /* KEY=VALUE */
     uint32_t set_count;
+    bool json;
 };
 
 struct run {
@@ -308,29 +310,26 @@ static void require(const struct argp_state *state, const struct options *option
     if (options->mode != NULL && options->part == NULL) {
         argp_error(state, "--mode is of a part: give --part too");
     }
+    cli_json_check(state, options->json, "--out", options->out);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    struct oto_error error = {0};
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case 'p': options->plugin = argument; return 0;
     case 'P': options->params = argument; return 0;
     case 'a': options->part = argument; return 0;
     case 'm': options->mode = argument; return 0;
     case 'u':
-        if (cli_count(argument, &options->unit, &error) != OTO_OK || options->unit > UINT32_MAX) {
-            argp_error(state, "--unit: '%s' is not a whole number from 0 to %u", argument, UINT32_MAX);
-        }
+        options->unit = cli_option_count(state, "--unit", argument, 0, UINT32_MAX);
         return 0;
     case 'r': options->rate = argument; return 0;
     case 'i': options->in = argument; return 0;
     case 'o': options->out = argument; return 0;
     case 'S':
-        if (cli_count(argument, &options->seed, &error) != OTO_OK) {
-            argp_error(state, "--seed: %s", error.text);
-        }
+        options->seed = cli_option_count(state, "--seed", argument, 0, UINT64_MAX);
         return 0;
     case 's': cli_add_set(state, options->sets, &options->set_count, MOST_SETS, argument); return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); return 0;
@@ -339,9 +338,20 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+static void print_json(const struct run *run)
+{
+    (void)fputs("{\"out\": ", stdout);
+    json_text(stdout, run->options->out);
+    (void)fputs(", \"rate_hz\": ", stdout);
+    json_double(stdout, run->setup.rate_hz);
+    (void)printf(", \"rows\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"discarded\": %" PRIu64 ", \"warned\": %" PRIu64 "}\n", run->rows,
+                 run->seq, run->discarded, run->warned);
+}
+
 int cli_sense(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table, .parser = parse, .doc = doc};
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.options = option_table, .parser = parse, .doc = doc, .children = children};
     struct options options = {0};
     struct run run = {.options = &options};
     struct oto_error error = {0};
@@ -351,6 +361,9 @@ int cli_sense(int argc, char **argv)
     if (status == OTO_OK) {
         (void)fprintf(stderr, "otolith: %" PRIu64 " rows, %" PRIu64 " discarded, %" PRIu64 " with a warning\n", run.rows,
                       run.discarded, run.warned);
+    }
+    if (status == OTO_OK && options.json) {
+        print_json(&run);
     }
     run_finish(&run);
     return status == OTO_OK ? CLI_OK : cli_say(&error);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,36 +33,10 @@ struct request {
     char plugin_path[PATH_MAX], params_path[PATH_MAX], part_path[PATH_MAX];
 };
 
-static void usage_error(struct argp_state *state, const struct oto_error *error)
-{
-    argp_error(state, "%s", error->text);
-}
-
-static void take_time(struct argp_state *state, const char *text, int64_t *ns)
-{
-    struct oto_error error = {0};
-    if (cli_duration(text, ns, &error) != OTO_OK) {
-        usage_error(state, &error);
-    }
-}
-
 static void take_unit(struct argp_state *state, const char *text, struct oto_swap *swap)
 {
-    struct oto_error error = {0};
-    uint64_t unit = 0;
-    if (cli_count(text, &unit, &error) != OTO_OK || unit > UINT32_MAX) {
-        argp_error(state, "--unit takes a whole number up to 4294967295, not '%s'", text);
-    }
-    swap->unit = (uint32_t)unit;
+    swap->unit = (uint32_t)cli_option_count(state, "--unit", text, 0, UINT32_MAX);
     swap->has_unit = true;
-}
-
-static void take_tolerance(struct argp_state *state, const char *text, struct oto_swap *swap)
-{
-    struct oto_error error = {0};
-    if (cli_positive(text, &swap->shadow_tolerance, &error) != OTO_OK) {
-        usage_error(state, &error);
-    }
 }
 
 static void check(struct argp_state *state, const struct request *request)
@@ -91,10 +66,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case PART: swap->part = text; return 0;
     case MODE: swap->mode = text; return 0;
     case UNIT: take_unit(state, text, swap); return 0;
-    case PROBATION: take_time(state, text, &swap->probation_ns); return 0;
-    case SHADOW: take_time(state, text, &swap->shadow_ns); return 0;
-    case TOLERANCE: take_tolerance(state, text, swap); return 0;
-    case BUDGET: take_time(state, text, &swap->budget_ns); return 0;
+    case PROBATION: swap->probation_ns = cli_option_duration(state, "--probation", text, 0); return 0;
+    case SHADOW: swap->shadow_ns = cli_option_duration(state, "--shadow", text, 0); return 0;
+    case TOLERANCE: swap->shadow_tolerance = cli_option_positive(state, "--shadow-tolerance", text, INFINITY); return 0;
+    case BUDGET: swap->budget_ns = cli_option_duration(state, "--budget", text, 0); return 0;
     case RESET: swap->reset_state = true; return 0;
     case NO_PROBE: swap->no_probe = true; return 0;
     case WAIT: swap->wait = true; return 0;

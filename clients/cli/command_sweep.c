@@ -1,6 +1,8 @@
 /* otolith sweep SPEC.yaml: many runs of a world with other values and seeds, and a table of what came out. */
 #include "sweep/sweep.h"
 
+#include "json.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +10,23 @@
 
 /* ---- results ---- */
 
-static enum oto_status write_outputs(const struct sweep_spec *spec, const struct sweep_rows *rows, const char *directory,
+static void print_json(const struct sweep_spec *spec, const struct sweep_rows *rows, const struct sweep_summary *summary,
+                       const char *directory)
+{
+    (void)fputs("{\"directory\": ", stdout);
+    json_text(stdout, directory);
+    (void)printf(", \"runs\": %" PRIu64 ", \"failed\": %" PRIu64, rows->shard.end - rows->shard.first, rows->failed);
+    if (summary != NULL) {
+        (void)fputs(", \"combinations\": ", stdout);
+        sweep_print_summary(spec, summary);
+    }
+    (void)fputs("}\n", stdout);
+}
+
+static enum oto_status write_outputs(const struct sweep_spec *spec, const struct sweep_rows *rows, const struct sweep_options *options,
                                      struct oto_error *error)
 {
+    const char *directory = options->directory;
     enum oto_status status = sweep_write_result(spec, rows, directory, error);
     struct sweep_summary *summary = status == OTO_OK ? sweep_summary_create(spec, rows, error) : NULL;
     if (status == OTO_OK) {
@@ -18,6 +34,9 @@ static enum oto_status write_outputs(const struct sweep_spec *spec, const struct
     }
     if (status == OTO_OK && spec->plot.y != NULL) {
         status = sweep_write_picture(spec, summary, directory, error);
+    }
+    if (status == OTO_OK && options->json) {
+        print_json(spec, rows, summary, directory);
     }
     sweep_summary_destroy(summary);
     return status;
@@ -54,9 +73,12 @@ static enum oto_status finish(const struct sweep_spec *spec, const struct sweep_
                         "makes them", runs - rows->known, runs, options->directory);
     }
     if (rows->shard.of > 1) {
+        if (options->json) {
+            print_json(spec, rows, NULL, options->directory);
+        }
         return OTO_OK;
     }
-    const enum oto_status status = write_outputs(spec, rows, options->directory, error);
+    const enum oto_status status = write_outputs(spec, rows, options, error);
     if (status == OTO_OK && !options->quiet) {
         (void)fprintf(stderr, "otolith: %s: result.csv with %" PRIu64 " runs, summary.csv%s\n", options->directory, runs,
                       spec->plot.y != NULL ? ", plot.svg" : "");
@@ -179,16 +201,6 @@ static const char doc[] =
     "summary.csv, a row for each combination; plot.svg. They are the same for every number of workers, shards and restarts.\n\n"
     "Exit codes: 0 all runs have a row, 1 an error or an interrupt, 2 an error in the command line.";
 
-static uint64_t count_of(const struct argp_state *state, const char *option, const char *text, uint64_t most)
-{
-    struct oto_error error = {0};
-    uint64_t number = 0;
-    if (cli_count(text, &number, &error) != OTO_OK || number < 1 || number > most) {
-        argp_error(state, "%s: '%s' is not a whole number from 1 to %" PRIu64, option, text, most);
-    }
-    return number;
-}
-
 static void parse_shard(const struct argp_state *state, const char *text, struct sweep_options *options)
 {
     char number[24];
@@ -198,8 +210,8 @@ static void parse_shard(const struct argp_state *state, const char *text, struct
         return;
     }
     (void)snprintf(number, sizeof number, "%.*s", (int)(slash - text), text);
-    options->shard_of = count_of(state, "--shard", slash + 1, SWEEP_MOST_RUNS);
-    options->shard_number = count_of(state, "--shard", number, options->shard_of);
+    options->shard_of = cli_option_count(state, "--shard", slash + 1, 1, SWEEP_MOST_RUNS);
+    options->shard_number = cli_option_count(state, "--shard", number, 1, options->shard_of);
 }
 
 static void add_merge(const struct argp_state *state, const char *directory, struct sweep_options *options)
@@ -221,6 +233,9 @@ static void require(const struct argp_state *state, const struct sweep_options *
     if (options->emit != NULL && strcmp(options->emit, "slurm") != 0 && strcmp(options->emit, "parallel") != 0) {
         argp_error(state, "--emit takes slurm or parallel, not '%s'", options->emit);
     }
+    if (options->emit != NULL && options->json) {
+        argp_error(state, "--emit prints a script, not JSON");
+    }
     if ((options->shard_of > 1) + options->merges + (options->emit != NULL) > 1) {
         argp_error(state, "--shard, --merge and --emit exclude each other");
     }
@@ -230,13 +245,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct sweep_options *options = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->json; return 0;
     case 'o': options->directory = argument; return 0;
-    case 'j': options->jobs = (uint32_t)count_of(state, "--jobs", argument, SWEEP_MOST_JOBS); return 0;
+    case 'j': options->jobs = (uint32_t)cli_option_count(state, "--jobs", argument, 1, SWEEP_MOST_JOBS); return 0;
     case 'q': options->quiet = true; return 0;
     case OPTION_SHARD: parse_shard(state, argument, options); return 0;
     case OPTION_MERGE: add_merge(state, argument, options); return 0;
     case OPTION_EMIT: options->emit = argument; return 0;
-    case OPTION_TASKS: options->tasks = count_of(state, "--tasks", argument, SWEEP_MOST_RUNS); return 0;
+    case OPTION_TASKS: options->tasks = cli_option_count(state, "--tasks", argument, 1, SWEEP_MOST_RUNS); return 0;
     case OPTION_RETRY: options->retry_failed = true; return 0;
     case OPTION_PYTHON: options->python = argument; return 0;
     case ARGP_KEY_ARG:
@@ -252,7 +268,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int cli_sweep(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table, .parser = parse, .args_doc = "SPEC.yaml", .doc = doc};
+    static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        .options = option_table, .parser = parse, .args_doc = "SPEC.yaml", .doc = doc, .children = children};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct sweep_options options = {.python = "/usr/bin/python3", .shard_number = 1, .shard_of = 1,
                                     .jobs = processors > 0 && processors < SWEEP_MOST_JOBS ? (uint32_t)processors : 1};

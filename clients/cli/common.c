@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,7 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/mirror.h"
+#include "base/duration.h"
+#include "base/monotonic.h"
 #include "base/plain_text.h"
+
+enum { SUBSCRIBE_TIMEOUT_MS = 10000 };
 
 static bool line_lost;
 
@@ -73,22 +79,38 @@ enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *
 
 enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *error)
 {
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1.0}, {"min", 60e9}, {"h", 3600e9}};
-    char *end;
-    errno = 0;
-    const double value = strtod(text, &end);
-    if (end != text && errno == 0 && value >= 0.0) {
-        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-            if (strcmp(end, units[i].unit) == 0 && value * units[i].ns < 9e18) {
-                *ns = (int64_t)llround(value * units[i].ns);
-                return OTO_OK;
-            }
-        }
+    return srv_duration_parse(text, ns) ? OTO_OK : oto_fail(error, OTO_INVALID, "'%s' is not a duration: expected " SRV_DURATION_FORM, text);
+}
+
+int64_t cli_option_duration(const struct argp_state *state, const char *option, const char *text, int64_t least_ns)
+{
+    int64_t ns = 0;
+    if (!srv_duration_parse(text, &ns) || ns < least_ns) {
+        argp_error(state, "%s '%s': a duration from %" PRId64 " ns is accepted: " SRV_DURATION_FORM, option, text, least_ns);
     }
-    return oto_fail(error, OTO_INVALID, "'%s' is not a duration: expected a number with s, ms, us, ns, min or h, for example 10s", text);
+    return ns;
+}
+
+double cli_option_positive(const struct argp_state *state, const char *option, const char *text, double most)
+{
+    struct oto_error error = {0};
+    double number = 0.0;
+    if (cli_positive(text, &number, &error) != OTO_OK) {
+        argp_error(state, "%s '%s': a positive number is accepted", option, text);
+    } else if (number > most) {
+        argp_error(state, "%s '%s': a number up to %g is accepted", option, text, most);
+    }
+    return number;
+}
+
+uint64_t cli_option_count(const struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most)
+{
+    struct oto_error error = {0};
+    uint64_t number = 0;
+    if (cli_count(text, &number, &error) != OTO_OK || number < least || number > most) {
+        argp_error(state, "%s '%s': a whole number from %" PRIu64 " to %" PRIu64 " is accepted", option, text, least, most);
+    }
+    return number;
 }
 
 int cli_numbers(const char *text, double *numbers, int least, int most)
@@ -129,13 +151,6 @@ enum oto_status cli_read_file(const char *path, char **text, size_t *length, str
     *text = bytes;
     *length = (size_t)count;
     return OTO_OK;
-}
-
-int64_t cli_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t pause_ms)
@@ -220,6 +235,27 @@ struct oto_client *cli_observe(const struct cli_common *common, const char *name
     return open_as(common, name, "observe");
 }
 
+struct oto_client *cli_subscribe(const struct cli_remote *remote, const char *topic)
+{
+    struct oto_client *client = NULL;
+    struct oto_error error = {0};
+    if (oto_mirror_open(remote->url, topic, cli_tls_files(&remote->tls), SUBSCRIBE_TIMEOUT_MS, &client, &error) != OTO_OK) {
+        (void)cli_say(&error);
+    }
+    return client;
+}
+
+void cli_await_sample(struct oto_client *client, int64_t wait_ns)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    const int64_t deadline_ns = srv_now_ns() + wait_ns;
+    struct oto_clock clock;
+    while (oto_client_clock(client, &clock) == OTO_AGAIN && srv_now_ns() < deadline_ns && !cli_interrupted() &&
+           !oto_client_run_is_over(client)) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 bool cli_is_shown(const struct oto_channel *channel)
 {
     return (channel->flags & OTO_CHANNEL_ENABLED) != 0 || oto_ring_newest(&channel->view) > 0;
@@ -247,17 +283,38 @@ enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struc
     return oto_fail(error, OTO_NOT_FOUND, "the program '%s' is not in the directory of this program", program);
 }
 
+static error_t parse_json(int key, char *argument, struct argp_state *state)
+{
+    bool *json = state->input;
+    (void)argument;
+    if (key != 'j') {
+        return ARGP_ERR_UNKNOWN;
+    }
+    *json = true;
+    return 0;
+}
+
+static const struct argp_option json_options[] = {{"json", 'j', NULL, 0, "print JSON", 10}, {0}};
+const struct argp cli_json_argp = {.options = json_options, .parser = parse_json};
+
+void cli_json_check(const struct argp_state *state, bool json, const char *option, const char *path)
+{
+    if (json && path != NULL && strcmp(path, "-") == 0) {
+        argp_error(state, "--json and %s - would both write standard output: give %s a file", option, option);
+    }
+}
+
 enum { KEY_ROLE = 0x100 }; /* an option without a one-letter name */
 
 static error_t parse_common(int key, char *argument, struct argp_state *state)
 {
     struct cli_common *common = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &common->json;
+        return 0;
     case 'w':
         common->world = argument;
-        return 0;
-    case 'j':
-        common->json = true;
         return 0;
     case KEY_ROLE:
         if (strcmp(argument, "observe") != 0 && strcmp(argument, "operate") != 0 && strcmp(argument, "admin") != 0) {
@@ -272,7 +329,6 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option common_options[] = {
     {"world", 'w', "NAME", 0, "name of the world (default: $OTOLITH_WORLD, else the only running world)", 10},
-    {"json", 'j', NULL, 0, "print JSON", 10},
     {"role", KEY_ROLE, "ROLE", 0, "observe, operate or admin: attach with at most this role", 10},
     {0},
 };
@@ -285,7 +341,8 @@ void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, u
     sets[(*count)++] = argument;
 }
 
-const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
+static const struct argp_child common_children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
+const struct argp cli_common_argp = {.options = common_options, .parser = parse_common, .children = common_children};
 
 static error_t parse_simple(int key, char *argument, struct argp_state *state)
 {
@@ -298,7 +355,7 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_ARG:
-        if (simple->count >= 3) {
+        if (simple->count >= (int)(sizeof simple->arguments / sizeof *simple->arguments)) {
             argp_error(state, "too many arguments: '%s'", argument);
         }
         simple->arguments[simple->count++] = cli_argument(argument);

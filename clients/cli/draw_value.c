@@ -1,7 +1,10 @@
 #include "draw_value.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "otolith/detmath.h"
 #include "otolith/rng.h"
 
@@ -136,6 +139,38 @@ void cli_value_yaml(FILE *to, const struct oto_value *value)
     for (uint32_t i = 0; i < value->count; i++) {
         (void)fprintf(to, "%s%s%s", i > 0 ? ", " : "", is_map ? value->items[i]->key : "", is_map ? ": " : "");
         cli_value_yaml(to, value->items[i]);
+    }
+    (void)fputc(is_map ? '}' : ']', to);
+}
+
+static void scalar_json(FILE *to, const struct oto_value *value)
+{
+    char *end;
+    const double number = strtod(value->text, &end);
+    if (!value->quoted && end != value->text && *end == '\0' && isfinite(number)) {
+        json_double(to, number);
+    } else if (!value->quoted && (strcmp(value->text, "true") == 0 || strcmp(value->text, "false") == 0)) {
+        (void)fputs(value->text, to);
+    } else {
+        json_text(to, value->text);
+    }
+}
+
+void cli_value_json(FILE *to, const struct oto_value *value)
+{
+    const bool is_map = value->kind == OTO_VALUE_MAP;
+    if (value->kind == OTO_VALUE_SCALAR) {
+        scalar_json(to, value);
+        return;
+    }
+    (void)fputc(is_map ? '{' : '[', to);
+    for (uint32_t i = 0; i < value->count; i++) {
+        (void)fputs(i > 0 ? ", " : "", to);
+        if (is_map) {
+            json_text(to, value->items[i]->key);
+            (void)fputs(": ", to);
+        }
+        cli_value_json(to, value->items[i]);
     }
     (void)fputc(is_map ? '}' : ']', to);
 }

@@ -17,5 +17,7 @@ enum { CLI_DRAWN_BYTES = 1024 };
 enum oto_status cli_draw_value(const struct oto_value *law, uint64_t seed, char *text, size_t bytes, struct oto_error *error);
 /* Writes a value as YAML in one line. */
 void cli_value_yaml(FILE *to, const struct oto_value *value);
+/* Writes a value as JSON in one line. */
+void cli_value_json(FILE *to, const struct oto_value *value);
 
 #endif

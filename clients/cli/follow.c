@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <signal.h>
 
+#include "base/monotonic.h"
+
 #define RESTART_TIMEOUT_NS INT64_C(10000000000) /* a supervised server restarts within a second */
 #define SLICE_NS 100000000               /* between checks for a signal */
 
@@ -12,13 +14,10 @@ enum { KEY_WAIT = 0x200 };
 static error_t parse_follow(int key, char *argument, struct argp_state *state)
 {
     struct cli_follow *follow = state->input;
-    struct oto_error error = {0};
     if (key != KEY_WAIT) {
         return ARGP_ERR_UNKNOWN;
     }
-    if (cli_duration(argument, &follow->wait_ns, &error) != OTO_OK) {
-        argp_error(state, "--wait takes a duration, for example 30s, not '%s'", argument);
-    }
+    follow->wait_ns = cli_option_duration(state, "--wait", argument, 0);
     follow->has_wait = true;
     return 0;
 }
@@ -43,9 +42,9 @@ static bool process_lives(uint32_t pid)
 /* Waits for the next run, in slices, so that a signal ends the wait. The end of process `server` (0: none) ends it too. */
 static enum oto_status wait_for_next(struct oto_client *client, int64_t wait_ns, uint32_t server, struct oto_error *error)
 {
-    const int64_t deadline_ns = cli_now_ns() + wait_ns;
+    const int64_t deadline_ns = srv_now_ns() + wait_ns;
     while (!cli_interrupted()) {
-        const int64_t left_ns = deadline_ns - cli_now_ns();
+        const int64_t left_ns = deadline_ns - srv_now_ns();
         const int64_t slice_ns = left_ns < SLICE_NS ? left_ns : SLICE_NS;
         const bool lives = server == 0 || process_lives(server);
         const enum oto_status status = oto_client_reattach(client, slice_ns > 0 ? (int32_t)(slice_ns / 1000000) : 0, error);

@@ -2,24 +2,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/json_text.h"
 
 void json_text(FILE *to, const char *text)
 {
-    (void)fputc('"', to);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\') {
-            (void)fprintf(to, "\\%c", *c);
-        } else if (*c < 0x20 || *c == 0x7f) {
-            (void)fprintf(to, "\\u%04x", *c);
-        } else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) { /* U+0080 to U+009f, control characters as well */
-            (void)fprintf(to, "\\u%04x", *++c);
-        } else {
-            (void)fputc(*c, to);
-        }
-    }
-    (void)fputc('"', to);
+    oto_json_text(to, text);
 }
 
 void json_double(FILE *to, double number)
@@ -28,14 +17,27 @@ void json_double(FILE *to, double number)
         (void)fputs("null", to);
         return;
     }
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) {
-            break;
+    char text[OTO_DECIMAL_BYTES];
+    (void)fputs(oto_shortest_decimal(number, text), to);
+}
+
+void json_member(FILE *to, const char *before, const char *key, double number)
+{
+    (void)fprintf(to, "%s\"%s\": ", before, key);
+    json_double(to, number);
+}
+
+void json_line(FILE *to, const char *text)
+{
+    /* A line break between tokens only: json_text() escapes those of strings. */
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '\n') {
+            c += strspn(c + 1, " ");
+            (void)fputc(c[1] != '\0' ? ' ' : '\n', to);
+        } else {
+            (void)fputc(*c, to);
         }
     }
-    (void)fputs(text, to);
 }
 
 static void json_element(FILE *to, const struct oto_field *field, const void *payload, uint32_t element)

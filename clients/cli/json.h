@@ -8,6 +8,10 @@
 
 void json_text(FILE *to, const char *text);
 void json_double(FILE *to, double number);
+/* Writes `before`, the key and the number. */
+void json_member(FILE *to, const char *before, const char *key, double number);
+/* Writes JSON text in one line: line breaks and the indentation after them become one space. */
+void json_line(FILE *to, const char *text);
 /* Writes a sample with the structure of a wire frame: header, fields nested at their dots, otolith {sensor_time_ns, flags}. */
 void json_sample(FILE *to, const struct oto_record_type *type, const char *frame_id, const struct oto_sample_head *head,
                  const void *payload);

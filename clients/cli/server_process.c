@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
+
 #define START_LIMIT_NS INT64_C(20000000000) /* of a start or restart of the server */
 #define POLL_MS 5                           /* between checks whether the server has ended */
 
@@ -83,8 +85,8 @@ static bool is_of(const struct server_process *server, uint32_t writer)
 
 struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error)
 {
-    const int64_t deadline_ns = cli_now_ns() + START_LIMIT_NS;
-    while (!cli_interrupted() && cli_now_ns() < deadline_ns && !server_ended(server)) {
+    const int64_t deadline_ns = srv_now_ns() + START_LIMIT_NS;
+    while (!cli_interrupted() && srv_now_ns() < deadline_ns && !server_ended(server)) {
         struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith run"};
         struct oto_client *client = NULL;
         if (oto_client_open(&options, &client, error) == OTO_OK) {
@@ -101,14 +103,14 @@ struct oto_client *server_attach(struct server_process *server, const char *worl
 
 enum oto_status server_reattach(struct server_process *server, struct oto_client *client, struct oto_error *error)
 {
-    const int64_t deadline_ns = cli_now_ns() + START_LIMIT_NS;
+    const int64_t deadline_ns = srv_now_ns() + START_LIMIT_NS;
     while (!cli_interrupted() && !server_ended(server)) {
         const enum oto_status status = oto_client_reattach(client, POLL_MS, error);
         if (status == OTO_OK && !is_of(server, oto_client_header(client)->writer_pid)) {
             return oto_fail(error, OTO_CONFLICT, "another server has taken the name of world '%s'",
                             oto_client_header(client)->world);
         }
-        if (status != OTO_TIMEOUT || cli_now_ns() >= deadline_ns) {
+        if (status != OTO_TIMEOUT || srv_now_ns() >= deadline_ns) {
             return status;
         }
     }
@@ -125,8 +127,8 @@ void server_stop(struct server_process *server)
         if (steps[i].signal != 0) {
             (void)kill(server->pid, steps[i].signal);
         }
-        const int64_t deadline_ns = cli_now_ns() + steps[i].timeout_ns;
-        while (!server_ended(server) && cli_now_ns() < deadline_ns) {
+        const int64_t deadline_ns = srv_now_ns() + steps[i].timeout_ns;
+        while (!server_ended(server) && srv_now_ns() < deadline_ns) {
             rest(2000000);
         }
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/monotonic.h"
 #include "base/pattern.h"
 
 static error_t parse_source(int key, char *argument, struct argp_state *state)
@@ -13,10 +14,7 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->common;
         state->child_inputs[1] = &options->follow;
-        state->child_inputs[2] = &options->tls;
-        return 0;
-    case 'c':
-        options->connect = argument;
+        state->child_inputs[2] = &options->remote;
         return 0;
     case 'v':
         if (strcmp(argument, "shm") != 0 && strcmp(argument, "nng") != 0) {
@@ -41,11 +39,10 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option source_options[] = {
-    {"connect", 'c', "URL", 0, "subscribe to tcp://host:port or tls+tcp://host:port in place of the shared memory of this machine", 5},
     {"via", 'v', "shm|nng", 0, "transport of the samples (default shm)", 5},
     {0},
 };
-static const struct argp_child source_children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {&cli_tls_argp, 0, NULL, 0}, {0}};
+static const struct argp_child source_children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {&cli_samples_argp, 0, NULL, 0}, {0}};
 const struct argp cli_source_argp = {.options = source_options, .parser = parse_source, .children = source_children};
 
 /* The ipc endpoint of a world on this machine is in the directory of its control socket. */
@@ -109,7 +106,7 @@ bool cli_source_open(struct cli_source *source, const struct cli_source_options 
         (void)cli_say(&error);
         return false;
     }
-    if (options->connect == NULL) {
+    if (options->remote.url == NULL) {
         source->client = cli_observe(&options->common, options->topic);
         if (source->client == NULL) {
             return false;
@@ -120,10 +117,10 @@ bool cli_source_open(struct cli_source *source, const struct cli_source_options 
             status = local_url(source->client, url, sizeof url, &error);
         }
     } else {
-        (void)snprintf(url, sizeof url, "%s", options->connect);
+        (void)snprintf(url, sizeof url, "%s", options->remote.url);
     }
     if (status == OTO_OK && url[0] != '\0') {
-        status = oto_subscriber_open_tls(url, topic, cli_tls_files(&options->tls), &source->subscriber, &error);
+        status = oto_subscriber_open_tls(url, topic, cli_tls_files(&options->remote.tls), &source->subscriber, &error);
     }
     if (status != OTO_OK) {
         (void)cli_say(&error);
@@ -177,10 +174,10 @@ static bool all_are_read(const struct cli_source *source)
 static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample,
                                 struct oto_error *error)
 {
-    const int64_t deadline_ns = cli_now_ns() + (int64_t)timeout_ms * 1000000;
+    const int64_t deadline_ns = srv_now_ns() + (int64_t)timeout_ms * 1000000;
     struct cli_source_row *row;
     while ((row = next_row(source, sample)) == NULL) {
-        const int64_t left_ms = (deadline_ns - cli_now_ns()) / 1000000;
+        const int64_t left_ms = (deadline_ns - srv_now_ns()) / 1000000;
         if (left_ms <= 0) {
             return OTO_TIMEOUT;
         }
@@ -215,7 +212,7 @@ static enum oto_status follow_nng(struct cli_source *source, struct oto_error *e
         source->epoch = oto_client_header(source->client)->epoch;
         return status == OTO_OK ? OTO_TIMEOUT : status;
     }
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     source->silent_ns = source->silent_ns != 0 ? source->silent_ns : now_ns;
     if (now_ns - source->silent_ns < cli_follow_wait_ns(&source->follow)) {
         return OTO_TIMEOUT;

@@ -9,8 +9,7 @@ struct cli_source_options {
     struct cli_common common;
     const char *topic;
     bool many;           /* the topic may be a pattern (base/pattern.h) */
-    const char *connect; /* tcp://host:port or tls+tcp://host:port, or NULL */
-    struct cli_tls tls;
+    struct cli_remote remote;
     bool nng;            /* --via nng */
     struct cli_follow follow;
 };

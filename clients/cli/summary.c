@@ -38,9 +38,13 @@ static void topic_json(FILE *to, const struct oto_channel *channel, const struct
     (void)fputc('}', to);
 }
 
-static void write_all(FILE *to, struct oto_client *client, const struct recorder *recorder, int64_t wall_ns,
-                      unsigned char *payload)
+static enum oto_status write_all(FILE *to, struct oto_client *client, const struct recorder *recorder, int64_t wall_ns,
+                                 struct oto_error *error)
 {
+    unsigned char *payload = malloc(OTO_RECORD_MAX_BYTES);
+    if (payload == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory");
+    }
     const struct oto_segment_header *header = oto_client_header(client);
     struct oto_clock clock = {0};
     (void)oto_client_clock(client, &clock);
@@ -63,21 +67,31 @@ static void write_all(FILE *to, struct oto_client *client, const struct recorder
         }
     }
     (void)fputs("\n  }\n}\n", to);
+    free(payload);
+    return OTO_OK;
 }
 
 enum oto_status summary_write(const char *path, struct oto_client *client, const struct recorder *recorder,
                               int64_t wall_ns, struct oto_error *error)
 {
     struct cli_output output;
-    unsigned char *payload = malloc(OTO_RECORD_MAX_BYTES);
-    if (payload == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "out of memory");
-    }
     enum oto_status status = cli_output_open(&output, path, error);
     if (status == OTO_OK) {
-        write_all(output.file, client, recorder, wall_ns, payload);
-        status = cli_output_close(&output, status, error);
+        status = cli_output_close(&output, write_all(output.file, client, recorder, wall_ns, error), error);
     }
-    free(payload);
     return status;
+}
+
+enum oto_status summary_print(struct oto_client *client, const struct recorder *recorder, int64_t wall_ns, struct oto_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    const enum oto_status status = to != NULL ? write_all(to, client, recorder, wall_ns, error) : OTO_NO_MEMORY;
+    const bool whole = to != NULL && fclose(to) == 0 && status == OTO_OK;
+    if (whole) {
+        json_line(stdout, text);
+    }
+    free(text);
+    return whole ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory");
 }

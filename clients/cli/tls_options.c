@@ -46,6 +46,12 @@ static const struct argp_option remote_options[] = {
 static const struct argp_child remote_children[] = {{&cli_tls_argp, 0, NULL, 0}, {0}};
 const struct argp cli_remote_argp = {.options = remote_options, .parser = parse_remote, .children = remote_children};
 
+static const struct argp_option samples_options[] = {
+    {"connect", 'c', "URL", 0, "subscribe to tcp://host:port or tls+tcp://host:port in place of the shared memory of this machine", 5},
+    {0},
+};
+const struct argp cli_samples_argp = {.options = samples_options, .parser = parse_remote, .children = remote_children};
+
 const struct oto_tls_files *cli_tls_files(const struct cli_tls *tls)
 {
     return tls->files.size != 0 ? &tls->files : NULL;

@@ -11,12 +11,14 @@ struct cli_tls {
 };
 extern const struct argp cli_tls_argp;
 
-/* The option --connect and the TLS options, for commands that control a world; the input is a struct cli_remote. */
+/* The option --connect and the TLS options, for commands that control a world on another machine; the input is a struct cli_remote. */
 struct cli_remote {
     const char *url; /* NULL: the world is on this machine */
     struct cli_tls tls;
 };
 extern const struct argp cli_remote_argp;
+/* The same options for commands that read samples. */
+extern const struct argp cli_samples_argp;
 
 const struct oto_tls_files *cli_tls_files(const struct cli_tls *tls);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/mirror.h"
 #include "base/pattern.h"
 #include "mount_calibration/calibration.h"
 #include "otolith/records.h"
@@ -110,6 +111,7 @@ enum oto_status view_init(struct view *view, struct oto_client *client, const ch
     const uint32_t count = oto_client_channel_count(client);
     memset(view, 0, sizeof *view);
     view->client = client;
+    view->is_mirror = oto_client_is_mirror(client);
     view->shown_last = isatty(STDOUT_FILENO) != 0 ? FIRST_PAGE : UINT32_MAX;
     view->rows = calloc((size_t)count + 1, sizeof *view->rows);
     view->shown = calloc((size_t)count + 1, sizeof *view->shown);
@@ -213,10 +215,26 @@ static void update_row(struct view *view, struct view_row *row, double elapsed_s
     }
 }
 
+/* Over the wire the numbers of samples begin when the mirror was opened, not with the run. */
+static void begin_rates(struct view *view)
+{
+    view->has_begun = true;
+    view->sim_before_ns = view->clock.sim_time_ns;
+    for (uint32_t i = 0; i < view->row_count; i++) {
+        view->rows[i].samples_before = oto_ring_newest(&view->rows[i].channel->view);
+    }
+}
+
 void view_update(struct view *view)
 {
+    if (view->is_mirror) {
+        oto_mirror_catch_up(view->client);
+    }
     if (oto_client_clock(view->client, &view->clock) != OTO_OK) {
         return;
+    }
+    if (view->is_mirror && !view->has_begun) {
+        begin_rates(view);
     }
     const double elapsed_s = (double)(view->clock.sim_time_ns - view->sim_before_ns) * 1e-9;
     view->shown_count = 0;

@@ -36,6 +36,7 @@ struct view {
     uint32_t shown_count;
     struct oto_clock clock;
     int64_t sim_before_ns;
+    bool is_mirror, has_begun; /* over the wire; the first sample has arrived, from which its rates count */
     unsigned char *payload;
     uint32_t first, selected; /* topmost row and selected row, of those that are shown */
     uint32_t shown_last;      /* last row of the page */

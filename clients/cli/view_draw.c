@@ -170,7 +170,7 @@ static double max_us(const struct oto_histogram *histogram)
     return (double)__atomic_load_n(&histogram->max_ns, __ATOMIC_RELAXED) * 1e-3;
 }
 
-static void draw_head(struct page *page, const struct view *view)
+static void draw_timing(struct page *page, const struct view *view)
 {
     const struct oto_segment_header *header = oto_client_header(view->client);
     line(page, "%s  %s  t %.2f s  speed x%.3f  ticks %" PRIu64 "  late %" PRIu64 "  overruns %" PRIu64, header->world,
@@ -179,6 +179,18 @@ static void draw_head(struct page *page, const struct view *view)
     line(page, "lateness p50 %.1f p99 %.1f max %.0f us   work p50 %.1f p99 %.1f max %.0f us",
          oto_histogram_quantile_us(&header->lateness, 0.5), oto_histogram_quantile_us(&header->lateness, 0.99), max_us(&header->lateness),
          oto_histogram_quantile_us(&header->work, 0.5), oto_histogram_quantile_us(&header->work, 0.99), max_us(&header->work));
+}
+
+/* The wire has neither the state of the world nor the timing of its ticks. */
+static void draw_head(struct page *page, const struct view *view)
+{
+    if (view->is_mirror) {
+        line(page, "%s  over the wire  t %.2f s  samples %" PRIu64, oto_client_header(view->client)->world,
+             (double)view->clock.sim_time_ns * 1e-9, view->clock.tick);
+        line(page, "%s", "");
+    } else {
+        draw_timing(page, view);
+    }
     line(page, " %-*s %7s %10s %-6s %-*s %s", page->topic_columns, "topic", "rate Hz", "last", "unit", page->field_columns,
          "field", "sensor over truth");
 }
@@ -276,20 +288,27 @@ static void json_row(const struct view_row *row, FILE *to)
     (void)fputc('}', to);
 }
 
-void view_json(struct view *view, FILE *to)
+static void json_timing(const struct view *view, FILE *to)
 {
     const struct oto_segment_header *header = oto_client_header(view->client);
-    (void)fputs("{\"world\": ", to);
-    json_text(to, header->world);
     (void)fputs(", \"state\": ", to);
     json_text(to, state_text(header));
-    (void)fprintf(to, ", \"t_ns\": %" PRId64 ", \"tick\": %" PRIu64 ", \"real_time_factor\": ", view->clock.sim_time_ns,
-                  view->clock.tick);
+    (void)fprintf(to, ", \"tick\": %" PRIu64 ", \"real_time_factor\": ", view->clock.tick);
     json_double(to, view->clock.real_time_factor);
     (void)fprintf(to, ", \"late\": %" PRIu64 ", \"overruns\": %" PRIu64, counter_of(header, OTO_COUNTER_LATE),
                   counter_of(header, OTO_COUNTER_OVERRUNS));
     json_histogram("lateness_us", &header->lateness, to);
     json_histogram("work_us", &header->work, to);
+}
+
+void view_json(struct view *view, FILE *to)
+{
+    (void)fputs("{\"world\": ", to);
+    json_text(to, oto_client_header(view->client)->world);
+    (void)fprintf(to, ", \"t_ns\": %" PRId64, view->clock.sim_time_ns);
+    if (!view->is_mirror) {
+        json_timing(view, to);
+    }
     (void)fputs(", \"topics\": [", to);
     const char *comma = "";
     for (uint32_t i = 0; i < view->shown_count; i++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "secret.h"
 
 #define MOST_UNCONFIRMED_BYTES ((size_t)8 << 20)
@@ -58,13 +59,6 @@ struct nats_link {
     bool has_fresh, schema_is_due;
     struct nats_link_counts counts;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static bool is_ending(const struct nats_link *link)
 {
@@ -171,12 +165,12 @@ static void send_schema(struct nats_link *link)
         (void)pthread_mutex_unlock(&link->lock);
         link->schema_repeat_ns = is_stored ? INT64_MAX : 0;
     }
-    if (now_ns() >= link->schema_repeat_ns) {
+    if (srv_now_ns() >= link->schema_repeat_ns) {
         for (uint32_t i = 0; i < link->schema.count; i++) {
             const struct schema_part *part = &link->schema.parts[i];
             (void)natsConnection_Publish(link->connection, part->subject, part->frame, (int)part->bytes);
         }
-        link->schema_repeat_ns = now_ns() + (int64_t)SCHEMA_REPEAT_MS * 1000000;
+        link->schema_repeat_ns = srv_now_ns() + (int64_t)SCHEMA_REPEAT_MS * 1000000;
     }
 }
 
@@ -249,7 +243,7 @@ static void confirm(struct nats_link *link)
     const bool is_answered = link->sent_first == NULL || natsConnection_FlushTimeout(link->connection, CONFIRM_TIMEOUT_MS) == NATS_OK;
     if (is_answered && connection_number(link) == link->connection_number) {
         forget_sent(link);
-        link->confirmed_ns = now_ns();
+        link->confirmed_ns = srv_now_ns();
     }
 }
 
@@ -314,7 +308,7 @@ static void *work(void *context)
             __atomic_store_n(&link->is_idle, false, __ATOMIC_RELEASE);
             send_message(link, message);
         }
-        if (message == NULL || now_ns() - link->confirmed_ns > (int64_t)CONFIRM_EVERY_MS * 1000000) {
+        if (message == NULL || srv_now_ns() - link->confirmed_ns > (int64_t)CONFIRM_EVERY_MS * 1000000) {
             confirm(link);
         }
         if (message == NULL) {
@@ -433,10 +427,10 @@ enum oto_status nats_link_open(const struct nats_link_options *options, struct n
 
 bool nats_link_drain(struct nats_link *link, int drain_ms)
 {
-    const int64_t until_ns = now_ns() + (int64_t)drain_ms * 1000000;
+    const int64_t until_ns = srv_now_ns() + (int64_t)drain_ms * 1000000;
     struct nats_queue_counts queued;
     bool is_sent = false;
-    while (!is_sent && now_ns() < until_ns) {
+    while (!is_sent && srv_now_ns() < until_ns) {
         const struct timespec pause = {.tv_nsec = 10000000};
         nats_queue_count(link->queue, &queued);
         is_sent = queued.bytes == 0 && __atomic_load_n(&link->is_idle, __ATOMIC_ACQUIRE);

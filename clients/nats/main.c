@@ -2,33 +2,26 @@
  * otolith-nats: reads the segment of a world as any client does, and puts its frames on NATS. The main thread reads the rings into
  * a queue and never waits for the network; the thread of link.c sends.
  */
-#include <argp.h>
-#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bridge/bridge.h"
 #include "link.h"
 #include "subject.h"
 #include "otolith/version.h"
 #include "publish/feed.h"
 
-enum { EXIT_BAD_USAGE = 2, MOST_PATTERNS = 64, DRAIN_MS = 3000, MOST_MIB = 65536, MOST_WAIT_S = 1000000 };
-#define REPORT_EVERY_NS INT64_C(1000000000)
+enum { MOST_PATTERNS = 64, DRAIN_MS = 3000, MOST_MIB = 65536 };
 
 struct options {
     struct nats_link_options link;
-    const char *world;
     enum srv_feed_format format;
     const char *only[MOST_PATTERNS];
     uint32_t only_count;
-    int64_t coalesce_ns, wait_s;
+    int64_t coalesce_ns;
     uint64_t queue_mib;
 };
 
@@ -38,30 +31,22 @@ struct route {
     char subject[NATS_SUBJECT_BYTES]; /* "": the topic is not sent */
 };
 
-struct bridge {
+struct sender {
+    struct bridge bridge;
     struct options options;
-    struct oto_client *client;
     struct srv_feed *feed;
     struct nats_queue *queue;
     struct nats_link *link;
     struct route *routes;
     uint32_t route_count, last_route;
     char world[NATS_SUBJECT_BYTES]; /* token */
-    int signal_fd;
-    int64_t report_due_ns;
+    bool hurry;           /* the last pass left records in the rings */
     uint64_t lost_before; /* of earlier runs */
     struct report {
         uint64_t lost, dropped, resent, reconnects;
         bool is_connected, has_stream;
     } reported;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* ---- frames to subjects ---- */
 
@@ -75,24 +60,24 @@ static bool is_wanted(const struct options *options, const char *topic)
     return is;
 }
 
-static enum oto_status make_routes(struct bridge *bridge, struct oto_error *error)
+static enum oto_status make_routes(struct sender *sender, struct oto_error *error)
 {
-    const uint32_t count = oto_client_channel_count(bridge->client);
-    struct route *routes = realloc(bridge->routes, (count + 1) * sizeof *routes);
+    const uint32_t count = oto_client_channel_count(sender->bridge.client);
+    struct route *routes = realloc(sender->routes, (count + 1) * sizeof *routes);
     if (routes == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %" PRIu32 " channels", count);
     }
-    bridge->routes = routes;
-    bridge->route_count = count;
-    bridge->last_route = 0;
+    sender->routes = routes;
+    sender->route_count = count;
+    sender->last_route = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct oto_channel *channel = oto_client_channel(bridge->client, i);
+        const struct oto_channel *channel = oto_client_channel(sender->bridge.client, i);
         bool is_first = true;
         for (uint32_t k = 0; k < i; k++) {
-            is_first = is_first && strcmp(oto_client_channel(bridge->client, k)->node, channel->node) != 0;
+            is_first = is_first && strcmp(oto_client_channel(sender->bridge.client, k)->node, channel->node) != 0;
         }
         routes[i] = (struct route){.topic = channel->topic};
-        if (is_wanted(&bridge->options, channel->topic) && !nats_subject(channel, is_first, routes[i].subject, sizeof routes[i].subject)) {
+        if (is_wanted(&sender->options, channel->topic) && !nats_subject(channel, is_first, routes[i].subject, sizeof routes[i].subject)) {
             return oto_fail(error, OTO_LIMIT, "topic '%.96s' makes a subject of more than %d characters", channel->topic, NATS_SUBJECT_BYTES - 1);
         }
     }
@@ -100,13 +85,13 @@ static enum oto_status make_routes(struct bridge *bridge, struct oto_error *erro
 }
 
 /* Finds a route from the last one on: frames of one topic follow each other, and the topics have the order of the routes. */
-static const struct route *find_route(struct bridge *bridge, const char *topic)
+static const struct route *find_route(struct sender *sender, const char *topic)
 {
-    for (uint32_t i = 0; i < bridge->route_count; i++) {
-        const uint32_t at = (bridge->last_route + i) % bridge->route_count;
-        if (strcmp(bridge->routes[at].topic, topic) == 0) {
-            bridge->last_route = at;
-            return &bridge->routes[at];
+    for (uint32_t i = 0; i < sender->route_count; i++) {
+        const uint32_t at = (sender->last_route + i) % sender->route_count;
+        if (strcmp(sender->routes[at].topic, topic) == 0) {
+            sender->last_route = at;
+            return &sender->routes[at];
         }
     }
     return NULL;
@@ -115,45 +100,46 @@ static const struct route *find_route(struct bridge *bridge, const char *topic)
 /* A frame is the topic, a NUL and a map; the subject replaces the topic. */
 static void sink(void *context, const void *data, size_t bytes)
 {
-    struct bridge *bridge = context;
+    struct sender *sender = context;
     const char *topic = data;
     const size_t head = strnlen(topic, bytes) + 1;
-    const struct route *route = find_route(bridge, topic);
+    const struct route *route = find_route(sender, topic);
     if (route == NULL) { /* the schema */
-        (void)nats_link_add_schema(bridge->link, topic + head, bytes - head);
+        (void)nats_link_add_schema(sender->link, topic + head, bytes - head);
     } else if (route->subject[0] != '\0') {
-        (void)nats_queue_put(bridge->queue, route->subject, topic + head, bytes - head);
+        (void)nats_queue_put(sender->queue, route->subject, topic + head, bytes - head);
     }
 }
 
-static enum oto_status open_feed(struct bridge *bridge, struct oto_error *error)
+static enum oto_status open_feed(void *context, struct oto_error *error)
 {
-    const char *world = oto_client_header(bridge->client)->world;
-    bridge->lost_before += bridge->feed != NULL ? srv_feed_lost(bridge->feed) : 0;
-    srv_feed_destroy(bridge->feed);
-    bridge->feed = NULL;
-    enum oto_status status = make_routes(bridge, error);
-    if (status == OTO_OK && !nats_token(world, strlen(world), bridge->world, sizeof bridge->world)) {
+    struct sender *sender = context;
+    const char *world = oto_client_header(sender->bridge.client)->world;
+    sender->lost_before += sender->feed != NULL ? srv_feed_lost(sender->feed) : 0;
+    srv_feed_destroy(sender->feed);
+    sender->feed = NULL;
+    enum oto_status status = make_routes(sender, error);
+    if (status == OTO_OK && !nats_token(world, strlen(world), sender->world, sizeof sender->world)) {
         status = oto_fail(error, OTO_LIMIT, "the name of world '%.96s' is too long", world);
     }
     if (status == OTO_OK) {
-        status = srv_feed_create(bridge->client, bridge->options.format, "", sink, bridge, &bridge->feed, error);
+        status = srv_feed_create(sender->bridge.client, sender->options.format, "", sink, sender, &sender->feed, error);
     }
     if (status == OTO_OK) {
-        nats_link_begin_schema(bridge->link, bridge->world);
-        srv_feed_schema(bridge->feed);
-        nats_link_publish_schema(bridge->link);
+        nats_link_begin_schema(sender->link, sender->world);
+        srv_feed_schema(sender->feed);
+        nats_link_publish_schema(sender->link);
     }
     return status;
 }
 
 /* ---- reports ---- */
 
-static struct report make_report(struct bridge *bridge, struct nats_link_counts *sent, struct nats_queue_counts *queued)
+static struct report make_report(struct sender *sender, struct nats_link_counts *sent, struct nats_queue_counts *queued)
 {
-    nats_link_count(bridge->link, sent);
-    nats_queue_count(bridge->queue, queued);
-    return (struct report){.lost = bridge->lost_before + (bridge->feed != NULL ? srv_feed_lost(bridge->feed) : 0),
+    nats_link_count(sender->link, sent);
+    nats_queue_count(sender->queue, queued);
+    return (struct report){.lost = sender->lost_before + (sender->feed != NULL ? srv_feed_lost(sender->feed) : 0),
                            .dropped = queued->dropped,
                            .resent = sent->resent,
                            .reconnects = sent->reconnects,
@@ -161,108 +147,70 @@ static struct report make_report(struct bridge *bridge, struct nats_link_counts 
                            .has_stream = sent->has_stream};
 }
 
-static void print_changes(const struct report *now, const struct report *before)
+static void print_changes(const struct srv_program *program, const struct report *now, const struct report *before)
 {
     if (!now->is_connected && before->is_connected) {
-        (void)fprintf(stderr, "otolith-nats: the connection broke; reconnecting\n");
+        srv_program_print(program, "the connection broke; reconnecting");
     }
     if (now->reconnects > before->reconnects) {
-        (void)fprintf(stderr, "otolith-nats: reconnected, %" PRIu64 " times in all\n", now->reconnects);
+        srv_program_print(program, "reconnected, %" PRIu64 " times in all", now->reconnects);
     }
     if (now->has_stream && !before->has_stream) {
-        (void)fprintf(stderr, "otolith-nats: the schema is in the stream " NATS_SCHEMA_STREAM "\n");
+        srv_program_print(program, "the schema is in the stream " NATS_SCHEMA_STREAM);
     }
     if (now->dropped > before->dropped) {
-        (void)fprintf(stderr, "otolith-nats: the queue is full: %" PRIu64 " frames dropped, %" PRIu64 " in all\n", now->dropped - before->dropped,
-                      now->dropped);
+        srv_program_print(program, "the queue is full: %" PRIu64 " frames dropped, %" PRIu64 " in all", now->dropped - before->dropped, now->dropped);
     }
     if (now->lost > before->lost) {
-        (void)fprintf(stderr, "otolith-nats: %" PRIu64 " records lost in the rings, %" PRIu64 " in all\n", now->lost - before->lost, now->lost);
+        srv_program_print(program, "%" PRIu64 " records lost in the rings, %" PRIu64 " in all", now->lost - before->lost, now->lost);
     }
     if (now->resent > before->resent) {
-        (void)fprintf(stderr, "otolith-nats: %" PRIu64 " frames sent again, which the server had not confirmed at the break\n",
-                      now->resent - before->resent);
+        srv_program_print(program, "%" PRIu64 " frames sent again, which the server had not confirmed at the break", now->resent - before->resent);
     }
 }
 
 /* Reports changes on standard error, and publishes all counters on otolith.WORLD.@status. */
-static void report(struct bridge *bridge)
+static void report(void *context)
 {
+    struct sender *sender = context;
     char subject[NATS_SUBJECT_BYTES + 32], text[512];
     struct nats_link_counts sent;
     struct nats_queue_counts queued;
-    const struct report now = make_report(bridge, &sent, &queued);
-    print_changes(&now, &bridge->reported);
-    bridge->reported = now;
-    (void)snprintf(subject, sizeof subject, "otolith.%s.@status", bridge->world);
+    const struct report now = make_report(sender, &sent, &queued);
+    print_changes(&sender->bridge.program, &now, &sender->reported);
+    sender->reported = now;
+    (void)snprintf(subject, sizeof subject, "otolith.%s.@status", sender->world);
     const int length = snprintf(text, sizeof text,
                                 "{\"sent\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"resent\": %" PRIu64
                                 ", \"reconnects\": %" PRIu64 ", \"queue_bytes\": %zu, \"queue_most_bytes\": %zu}",
                                 sent.sent, now.dropped, now.lost, now.resent, now.reconnects, queued.bytes, queued.most_bytes);
-    (void)nats_queue_put(bridge->queue, subject, text, (size_t)length);
+    (void)nats_queue_put(sender->queue, subject, text, (size_t)length);
 }
 
-static void report_end(struct bridge *bridge)
+static void report_end(struct sender *sender)
 {
     struct nats_link_counts sent;
     struct nats_queue_counts queued;
-    const struct report now = make_report(bridge, &sent, &queued);
-    print_changes(&now, &bridge->reported);
-    (void)fprintf(stderr, "otolith-nats: %" PRIu64 " frames sent, %" PRIu64 " dropped, %" PRIu64 " sent again after a break, %" PRIu64
-                          " records lost in the rings, %" PRIu64 " reconnects, at most %zu bytes queued\n",
-                  sent.sent, now.dropped, now.resent, now.lost, now.reconnects, queued.most_bytes);
+    const struct report now = make_report(sender, &sent, &queued);
+    print_changes(&sender->bridge.program, &now, &sender->reported);
+    srv_program_print(&sender->bridge.program,
+                      "%" PRIu64 " frames sent, %" PRIu64 " dropped, %" PRIu64 " sent again after a break, %" PRIu64
+                      " records lost in the rings, %" PRIu64 " reconnects, at most %zu bytes queued",
+                      sent.sent, now.dropped, now.resent, now.lost, now.reconnects, queued.most_bytes);
 }
 
 /* ---- running ---- */
 
-static bool is_told_to_end(const struct bridge *bridge, int64_t wait_ns)
+static void pass(void *context)
 {
-    struct signalfd_siginfo facts;
-    struct pollfd signals = {.fd = bridge->signal_fd, .events = POLLIN};
-    const struct timespec wait = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
-    (void)ppoll(&signals, 1, &wait, NULL);
-    return read(bridge->signal_fd, &facts, sizeof facts) == (ssize_t)sizeof facts;
+    struct sender *sender = context;
+    sender->hurry = srv_feed_pass(sender->feed);
 }
 
-/* Waits for the next run after the end of a run. *more: attached to the next run; false: the program ends. */
-static enum oto_status follow(struct bridge *bridge, bool *more, struct oto_error *error)
+static void wait_for_more(void *context)
 {
-    const int64_t until_ns = now_ns() + bridge->options.wait_s * 1000000000;
-    struct oto_error why = {0};
-    enum oto_status status = OTO_TIMEOUT;
-    *more = false;
-    while (status != OTO_OK && now_ns() < until_ns) {
-        status = oto_client_reattach(bridge->client, 200, &why);
-        if (status != OTO_OK && is_told_to_end(bridge, 0)) {
-            return OTO_OK;
-        }
-    }
-    if (status != OTO_OK) {
-        return OTO_OK;
-    }
-    *more = true;
-    (void)fprintf(stderr, "otolith-nats: world '%s' restarted\n", oto_client_header(bridge->client)->world);
-    return open_feed(bridge, error);
-}
-
-static enum oto_status run(struct bridge *bridge, struct oto_error *error)
-{
-    enum oto_status status = OTO_OK;
-    bool more = true;
-    while (status == OTO_OK && more) {
-        const bool is_over = oto_client_run_is_over(bridge->client); /* read before the pass, so that the last pass is complete */
-        const bool hurry = srv_feed_pass(bridge->feed);
-        if (now_ns() >= bridge->report_due_ns) {
-            bridge->report_due_ns = now_ns() + REPORT_EVERY_NS;
-            report(bridge);
-        }
-        if (is_told_to_end(bridge, hurry || is_over ? 0 : bridge->options.coalesce_ns)) {
-            more = false;
-        } else if (is_over) {
-            status = follow(bridge, &more, error);
-        }
-    }
-    return status;
+    struct sender *sender = context;
+    (void)srv_program_wait(&sender->bridge.program, -1, sender->hurry ? 0 : sender->options.coalesce_ns);
 }
 
 /* ---- the command line ---- */
@@ -296,17 +244,6 @@ static const char doc[] =
     "once a second on otolith.WORLD.@status as JSON. In a name, bytes other than A-Z, a-z, 0-9, _, - and @ are written %XX.\n\n"
     "Exit codes: 0 the world ended, or SIGINT or SIGTERM; 1 an error; 2 an error in the command line.";
 
-static int64_t number_of(const struct argp_state *state, const char *option, const char *text, int64_t least, int64_t most)
-{
-    char *end;
-    errno = 0;
-    const long long number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || number < least || number > most) {
-        argp_error(state, "%s %s: %" PRId64 " to %" PRId64 " is accepted", option, text, least, most);
-    }
-    return number;
-}
-
 static void require(const struct argp_state *state, const struct options *options)
 {
     const struct nats_link_options *link = &options->link;
@@ -339,90 +276,72 @@ static error_t parse_link(int key, char *value, struct nats_link_options *link)
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    struct options *options = state->input;
+    struct sender *sender = state->input;
+    struct options *options = &sender->options;
     switch (key) {
-    case 'w': options->world = value; return 0;
-    case KEY_ONLY:
-        if (options->only_count == MOST_PATTERNS) {
-            argp_error(state, "--only at most %d times", MOST_PATTERNS);
-        }
-        options->only[options->only_count++] = value;
-        return 0;
+    case 'w': sender->bridge.world = value; return 0;
+    case KEY_ONLY: srv_program_add(state, "--only", options->only, &options->only_count, MOST_PATTERNS, value); return 0;
     case KEY_FORMAT:
         options->format = strcmp(value, "packed") == 0 ? SRV_FEED_PACKED : SRV_FEED_MAP;
         if (options->format == SRV_FEED_MAP && strcmp(value, "map") != 0) {
             argp_error(state, "--format %s: map or packed is accepted", value);
         }
         return 0;
-    case KEY_COALESCE: options->coalesce_ns = number_of(state, "--coalesce", value, 1, 1000) * 1000000; return 0;
-    case KEY_QUEUE: options->queue_mib = (uint64_t)number_of(state, "--queue", value, 1, MOST_MIB); return 0;
-    case KEY_WAIT: options->wait_s = number_of(state, "--wait", value, 0, MOST_WAIT_S); return 0;
+    case KEY_COALESCE: options->coalesce_ns = srv_program_number(state, "--coalesce", value, 1, 1000) * 1000000; return 0;
+    case KEY_QUEUE: options->queue_mib = (uint64_t)srv_program_number(state, "--queue", value, 1, MOST_MIB); return 0;
+    case KEY_WAIT: sender->bridge.wait_s = srv_program_number(state, "--wait", value, 0, BRIDGE_MOST_WAIT_S); return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", value); return 0;
     case ARGP_KEY_END: require(state, options); return 0;
     default: return parse_link(key, value, &options->link);
     }
 }
 
-/* Signals are read from a descriptor. They are blocked before libnats starts its threads, which inherit the mask. */
-static bool take_signals(struct bridge *bridge)
+static enum oto_status open_sender(struct sender *sender, struct oto_error *error)
 {
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    bridge->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return bridge->signal_fd >= 0;
-}
-
-static enum oto_status open_bridge(struct bridge *bridge, struct oto_error *error)
-{
-    const struct oto_client_options options = {.size = sizeof options, .world = bridge->options.world, .name = "otolith-nats", .role = "observe"};
-    enum oto_status status = oto_client_open(&options, &bridge->client, error);
-    bridge->queue = nats_queue_create((size_t)bridge->options.queue_mib << 20);
-    if (status == OTO_OK && bridge->queue == NULL) {
+    enum oto_status status = bridge_attach(&sender->bridge, error);
+    sender->queue = nats_queue_create((size_t)sender->options.queue_mib << 20);
+    if (status == OTO_OK && sender->queue == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the queue");
     }
     if (status == OTO_OK) {
-        status = nats_link_open(&bridge->options.link, bridge->queue, &bridge->link, error);
+        status = nats_link_open(&sender->options.link, sender->queue, &sender->link, error);
     }
-    return status == OTO_OK ? open_feed(bridge, error) : status;
+    return status == OTO_OK ? open_feed(sender, error) : status;
 }
 
 int main(int argc, char **argv)
 {
-    struct bridge bridge = {.options = {.link = {.servers = "nats://127.0.0.1:4222"}, .coalesce_ns = 5000000, .wait_s = 10, .queue_mib = 64},
+    struct sender sender = {.bridge = {.program.name = "otolith-nats", .wait_s = 10, .context = &sender, .open = open_feed, .pass = pass, .wait = wait_for_more, .report = report},
+                            .options = {.link = {.servers = "nats://127.0.0.1:4222"}, .coalesce_ns = 5000000, .queue_mib = 64},
                             .reported = {.is_connected = true}};
     const struct argp argp = {option_table, parse, NULL, doc, NULL, NULL, NULL};
     struct oto_error error = {0};
-    argp_program_version = "otolith-nats " OTO_VERSION_STRING;
-    argp_err_exit_status = EXIT_BAD_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &bridge.options) != 0 || !take_signals(&bridge)) {
+    srv_program_options(&argp, "otolith-nats " OTO_VERSION_STRING, argc, argv, &sender);
+    if (!srv_program_begin(&sender.bridge.program)) {
         return EXIT_FAILURE;
     }
-    enum oto_status status = open_bridge(&bridge, &error);
+    enum oto_status status = open_sender(&sender, &error);
     if (status == OTO_OK) {
-        status = run(&bridge, &error);
+        status = bridge_run(&sender.bridge, &error);
     }
     if (status != OTO_OK) {
-        (void)fprintf(stderr, "otolith-nats: %s\n", error.text);
+        srv_program_print(&sender.bridge.program, "%s", error.text);
     }
-    const bool is_drained = bridge.link == NULL || nats_link_drain(bridge.link, DRAIN_MS);
-    if (bridge.link != NULL) {
-        report_end(&bridge);
+    const bool is_drained = sender.link == NULL || nats_link_drain(sender.link, DRAIN_MS);
+    if (sender.link != NULL) {
+        report_end(&sender);
     }
     if (!is_drained) { /* the sending thread may wait for a server that does not read */
-        (void)fprintf(stderr, "otolith-nats: the server did not take all frames within %d ms\n", DRAIN_MS);
+        srv_program_print(&sender.bridge.program, "the server did not take all frames within %d ms", DRAIN_MS);
         _exit(EXIT_FAILURE);
     }
     const int exit_code = status == OTO_OK ? EXIT_SUCCESS : EXIT_FAILURE;
-    if (!nats_link_close(bridge.link)) {
+    if (!nats_link_close(sender.link)) {
         _exit(exit_code);
     }
-    nats_queue_destroy(bridge.queue);
-    srv_feed_destroy(bridge.feed);
-    oto_client_close(bridge.client);
-    free(bridge.routes);
+    nats_queue_destroy(sender.queue);
+    srv_feed_destroy(sender.feed);
+    oto_client_close(sender.bridge.client);
+    free(sender.routes);
     return exit_code;
 }

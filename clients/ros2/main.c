@@ -2,109 +2,75 @@
  * otolith-ros2: reads the segment of a world as any client does, and publishes its channels as ROS 2 topics over DDS. The main thread
  * reads the rings and writes; /clock and the services have threads of their own.
  */
-#include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "bridge/bridge.h"
 #include "clock.h"
 #include "drive.h"
 #include "services.h"
 #include "topics.h"
 #include "otolith/version.h"
 
-enum { EXIT_BAD_USAGE = 2, MOST_DOMAIN = 232, MOST_WAIT_S = 1000000, TICK_WAIT_MS = 100 };
+enum { MOST_DOMAIN = 232, TICK_WAIT_MS = 100 };
 enum { GID_BYTES = 16, HUMBLE_GID_BYTES = 24 };
-#define REPORT_EVERY_NS INT64_C(1000000000)
 
 struct options {
-    const char *world, *name_space, *drive;
+    const char *name_space, *drive;
     struct ros2_topics_options topics;
-    int64_t domain, wait_s; /* domain -1: that of ROS_DOMAIN_ID */
+    int64_t domain; /* -1: that of ROS_DOMAIN_ID */
     bool is_humble, has_services;
 };
 
-struct bridge {
+struct sender {
+    struct bridge bridge;
     struct options options;
-    struct oto_client *client;
     char world[OTO_WORLD_NAME_BYTES];
     struct ros2_node *node;
     struct ros2_topics *topics;
     struct ros2_clock *clock;
     struct ros2_services *services;
     struct ros2_drive *drive;
-    int signal_fd;
-    int64_t report_due_ns;
+    uint64_t tick; /* before the last pass */
     struct ros2_topics_counts reported;
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* ---- reports ---- */
 
-static void report(struct bridge *bridge)
+static void report(void *context)
 {
+    struct sender *sender = context;
     struct ros2_topics_counts now;
-    const struct ros2_topics_counts *before = &bridge->reported;
-    ros2_topics_count(bridge->topics, &now);
+    const struct srv_program *program = &sender->bridge.program;
+    const struct ros2_topics_counts *before = &sender->reported;
+    ros2_topics_count(sender->topics, &now);
     if (now.dropped > before->dropped) {
-        (void)fprintf(stderr, "otolith-ros2: a reader does not acknowledge: %" PRIu64 " messages dropped, %" PRIu64 " in all\n",
-                      now.dropped - before->dropped, now.dropped);
+        srv_program_print(program, "a reader does not acknowledge: %" PRIu64 " messages dropped, %" PRIu64 " in all", now.dropped - before->dropped,
+                          now.dropped);
     }
     if (now.lost > before->lost) {
-        (void)fprintf(stderr, "otolith-ros2: %" PRIu64 " records lost in the rings, %" PRIu64 " in all\n", now.lost - before->lost, now.lost);
+        srv_program_print(program, "%" PRIu64 " records lost in the rings, %" PRIu64 " in all", now.lost - before->lost, now.lost);
     }
     if (now.out_of_range > before->out_of_range) {
-        (void)fprintf(stderr, "otolith-ros2: %" PRIu64 " records with a time beyond the 32 bits of a ROS stamp, not sent\n",
-                      now.out_of_range - before->out_of_range);
+        srv_program_print(program, "%" PRIu64 " records with a time beyond the 32 bits of a ROS stamp, not sent", now.out_of_range - before->out_of_range);
     }
-    bridge->reported = now;
+    sender->reported = now;
 }
 
-static void report_end(struct bridge *bridge)
+static void report_end(struct sender *sender)
 {
-    report(bridge);
-    (void)fprintf(stderr, "otolith-ros2: %" PRIu64 " messages sent, %" PRIu64 " dropped, %" PRIu64 " records lost in the rings\n",
-                  bridge->reported.sent, bridge->reported.dropped, bridge->reported.lost);
+    report(sender);
+    srv_program_print(&sender->bridge.program, "%" PRIu64 " messages sent, %" PRIu64 " dropped, %" PRIu64 " records lost in the rings",
+                      sender->reported.sent, sender->reported.dropped, sender->reported.lost);
 }
 
 /* ---- running ---- */
 
-static bool is_told_to_end(const struct bridge *bridge)
+static enum oto_status open_run(void *context, struct oto_error *error)
 {
-    struct signalfd_siginfo facts;
-    return read(bridge->signal_fd, &facts, sizeof facts) == (ssize_t)sizeof facts;
-}
-
-/* Waits for the next run after the end of a run. *more: attached to the next run; false: the program ends. */
-static enum oto_status follow(struct bridge *bridge, bool *more, struct oto_error *error)
-{
-    const int64_t until_ns = now_ns() + bridge->options.wait_s * 1000000000;
-    struct oto_error why = {0};
-    enum oto_status status = OTO_TIMEOUT;
-    *more = false;
-    while (status != OTO_OK && now_ns() < until_ns) {
-        status = oto_client_reattach(bridge->client, 200, &why);
-        if (status != OTO_OK && is_told_to_end(bridge)) {
-            return OTO_OK;
-        }
-    }
-    if (status != OTO_OK) {
-        return OTO_OK;
-    }
-    *more = true;
-    (void)fprintf(stderr, "otolith-ros2: world '%s' restarted\n", oto_client_header(bridge->client)->world);
-    return ros2_topics_open(bridge->topics, bridge->client, error);
+    struct sender *sender = context;
+    return ros2_topics_open(sender->topics, sender->bridge.client, error);
 }
 
 static uint64_t tick_of(const struct oto_client *client)
@@ -114,27 +80,17 @@ static uint64_t tick_of(const struct oto_client *client)
     return clock.tick;
 }
 
-static enum oto_status run(struct bridge *bridge, struct oto_error *error)
+static void pass(void *context)
 {
-    enum oto_status status = OTO_OK;
-    bool more = true;
-    while (status == OTO_OK && more) {
-        const bool is_over = oto_client_run_is_over(bridge->client); /* read before the pass, so that the last pass is complete */
-        const uint64_t tick = tick_of(bridge->client);
-        ros2_topics_pass(bridge->topics);
-        if (now_ns() >= bridge->report_due_ns) {
-            bridge->report_due_ns = now_ns() + REPORT_EVERY_NS;
-            report(bridge);
-        }
-        if (is_told_to_end(bridge)) {
-            more = false;
-        } else if (is_over) {
-            status = follow(bridge, &more, error);
-        } else {
-            (void)oto_client_wait_tick(bridge->client, tick, TICK_WAIT_MS);
-        }
-    }
-    return status;
+    struct sender *sender = context;
+    sender->tick = tick_of(sender->bridge.client);
+    ros2_topics_pass(sender->topics);
+}
+
+static void wait_for_more(void *context)
+{
+    struct sender *sender = context;
+    (void)oto_client_wait_tick(sender->bridge.client, sender->tick, TICK_WAIT_MS);
 }
 
 /* ---- the command line ---- */
@@ -159,17 +115,6 @@ static const char doc[] =
     "$CYCLONEDDS_URI. `otolith export ros2-msgs` writes the package otolith_msgs.\n\n"
     "Exit codes: 0 the world ended, or SIGINT or SIGTERM; 1 an error; 2 an error in the command line.";
 
-static int64_t number_of(const struct argp_state *state, const char *option, const char *text, int64_t least, int64_t most)
-{
-    char *end;
-    errno = 0;
-    const long long number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || number < least || number > most) {
-        argp_error(state, "%s %s: %" PRId64 " to %" PRId64 " is accepted", option, text, least, most);
-    }
-    return number;
-}
-
 /* As ROS accepts it: "/sim" or "/a/b", of letters, digits and "_", no part beginning with a digit. */
 static bool is_namespace(const char *text)
 {
@@ -184,23 +129,19 @@ static bool is_namespace(const char *text)
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    struct options *options = state->input;
+    struct sender *sender = state->input;
+    struct options *options = &sender->options;
     switch (key) {
-    case 'w': options->world = value; return 0;
-    case 'd': options->domain = number_of(state, "--domain", value, 0, MOST_DOMAIN); return 0;
+    case 'w': sender->bridge.world = value; return 0;
+    case 'd': options->domain = srv_program_number(state, "--domain", value, 0, MOST_DOMAIN); return 0;
     case 'n':
         if (!is_namespace(value)) {
             argp_error(state, "--namespace %s: a name as /sim is accepted", value);
         }
         options->name_space = value;
         return 0;
-    case KEY_ONLY:
-        if (options->topics.only_count == ROS2_MOST_PATTERNS) {
-            argp_error(state, "--only at most %d times", ROS2_MOST_PATTERNS);
-        }
-        options->topics.only[options->topics.only_count++] = value;
-        return 0;
-    case KEY_WAIT: options->wait_s = number_of(state, "--wait", value, 0, MOST_WAIT_S); return 0;
+    case KEY_ONLY: srv_program_add(state, "--only", options->topics.only, &options->topics.only_count, ROS2_MOST_PATTERNS, value); return 0;
+    case KEY_WAIT: sender->bridge.wait_s = srv_program_number(state, "--wait", value, 0, BRIDGE_MOST_WAIT_S); return 0;
     case KEY_CONTROL: options->has_services = true; return 0;
     case KEY_DRIVE: options->drive = value; return 0;
     case KEY_HUMBLE: options->is_humble = true; return 0;
@@ -208,88 +149,75 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case ARGP_KEY_END:
         if (options->domain < 0) {
             const char *of_ros = getenv("ROS_DOMAIN_ID");
-            options->domain = of_ros != NULL && *of_ros != '\0' ? number_of(state, "ROS_DOMAIN_ID", of_ros, 0, MOST_DOMAIN) : 0;
+            options->domain = of_ros != NULL && *of_ros != '\0' ? srv_program_number(state, "ROS_DOMAIN_ID", of_ros, 0, MOST_DOMAIN) : 0;
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* Signals are read from a descriptor. They are blocked before Cyclone starts its threads, which inherit the mask. */
-static bool take_signals(struct bridge *bridge)
+static enum oto_status open_sender(struct sender *sender, struct oto_error *error)
 {
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    bridge->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return bridge->signal_fd >= 0;
-}
-
-static enum oto_status open_bridge(struct bridge *bridge, struct oto_error *error)
-{
-    const struct options *options = &bridge->options;
-    const struct oto_client_options client = {.size = sizeof client, .world = options->world, .name = "otolith-ros2", .role = "observe"};
+    const struct options *options = &sender->options;
     struct ros2_node_options node = {.domain = (uint32_t)options->domain,
                                      .name_space = options->name_space[0] != '\0' ? options->name_space : "/",
                                      .name = "otolith",
                                      .gid_bytes = options->is_humble ? HUMBLE_GID_BYTES : GID_BYTES};
-    enum oto_status status = oto_client_open(&client, &bridge->client, error);
+    enum oto_status status = bridge_attach(&sender->bridge, error);
     if (status != OTO_OK) {
         return status;
     }
-    const char *world = bridge->world;
-    (void)snprintf(bridge->world, sizeof bridge->world, "%s", oto_client_header(bridge->client)->world);
-    status = ros2_node_open(&node, &bridge->node, error);
-    bridge->topics = ros2_topics_create(&options->topics, bridge->node);
-    if (status == OTO_OK && bridge->topics == NULL) {
+    const char *world = sender->world;
+    (void)snprintf(sender->world, sizeof sender->world, "%s", oto_client_header(sender->bridge.client)->world);
+    status = ros2_node_open(&node, &sender->node, error);
+    sender->topics = ros2_topics_create(&options->topics, sender->node);
+    if (status == OTO_OK && sender->topics == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the topics");
     }
     if (status == OTO_OK) {
-        status = ros2_topics_open(bridge->topics, bridge->client, error);
+        status = ros2_topics_open(sender->topics, sender->bridge.client, error);
     }
     if (status == OTO_OK) {
         node.name = "otolith_clock";
-        status = ros2_clock_start(&node, world, &bridge->clock, error);
+        status = ros2_clock_start(&node, world, &sender->clock, error);
     }
     if (status == OTO_OK && options->has_services) {
         node.name = "otolith_control";
-        status = ros2_services_start(&node, options->name_space, world, &bridge->services, error);
+        status = ros2_services_start(&node, options->name_space, world, &sender->services, error);
     }
     if (status == OTO_OK && options->drive != NULL) {
         const struct ros2_drive_options drive = {.world = world, .participant = options->drive, .name_space = options->name_space};
         node.name = "otolith_drive";
-        status = ros2_drive_start(&node, &drive, &bridge->drive, error);
+        status = ros2_drive_start(&node, &drive, &sender->drive, error);
     }
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    struct bridge bridge = {.options = {.name_space = "", .domain = -1, .wait_s = 10}};
+    struct sender sender = {
+        .bridge = {.program.name = "otolith-ros2", .wait_s = 10, .context = &sender, .open = open_run, .pass = pass, .wait = wait_for_more, .report = report},
+        .options = {.name_space = "", .domain = -1}};
     const struct argp argp = {option_table, parse, NULL, doc, NULL, NULL, NULL};
     struct oto_error error = {0};
-    argp_program_version = "otolith-ros2 " OTO_VERSION_STRING;
-    argp_err_exit_status = EXIT_BAD_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &bridge.options) != 0 || !take_signals(&bridge)) {
+    srv_program_options(&argp, "otolith-ros2 " OTO_VERSION_STRING, argc, argv, &sender);
+    if (!srv_program_begin(&sender.bridge.program)) {
         return EXIT_FAILURE;
     }
-    bridge.options.topics.name_space = bridge.options.name_space;
-    enum oto_status status = open_bridge(&bridge, &error);
+    sender.options.topics.name_space = sender.options.name_space;
+    enum oto_status status = open_sender(&sender, &error);
     if (status == OTO_OK) {
-        status = run(&bridge, &error);
-        report_end(&bridge);
+        status = bridge_run(&sender.bridge, &error);
+        report_end(&sender);
     }
     if (status != OTO_OK) {
-        (void)fprintf(stderr, "otolith-ros2: %s\n", error.text);
+        srv_program_print(&sender.bridge.program, "%s", error.text);
     }
-    ros2_drive_stop(bridge.drive);
-    ros2_services_stop(bridge.services);
-    ros2_clock_stop(bridge.clock);
-    ros2_topics_destroy(bridge.topics);
-    ros2_node_close(bridge.node);
-    oto_client_close(bridge.client);
+    ros2_drive_stop(sender.drive);
+    ros2_services_stop(sender.services);
+    ros2_clock_stop(sender.clock);
+    ros2_topics_destroy(sender.topics);
+    ros2_node_close(sender.node);
+    oto_client_close(sender.bridge.client);
     return status == OTO_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

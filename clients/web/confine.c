@@ -68,7 +68,7 @@ void web_confine(void)
     const struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none); /* the tokens are in memory */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
-        (void)srv_landlock_close();
+        (void)srv_landlock_close(NULL);
         filter_calls();
     }
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "confine.h"
@@ -15,6 +14,7 @@
 #include "http/http.h"
 #include "options.h"
 #include "page/page.h"
+#include "program/program.h"
 #include "source/world.h"
 #include "tokens.h"
 
@@ -24,6 +24,7 @@
 #define PROTOCOLS_MAX 4
 
 struct program {
+    struct srv_program base; /* signals come from the loop, not from its descriptor */
     struct web_options options;
     struct web_tokens tokens;
     uv_loop_t loop;
@@ -39,18 +40,10 @@ struct program {
 
 /* ---- reports to the server: lines on standard output ------------------------------------------------------------- */
 
-static void report(const char *kind, const char *text)
-{
-    char line[512];
-    const int length = snprintf(line, sizeof line, "%s%s\n", kind, text);
-    const ssize_t written = write(STDOUT_FILENO, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
-    (void)written; /* a line without a reader is lost */
-}
-
 static void on_alive(uv_timer_t *timer)
 {
     (void)timer;
-    report("alive", "");
+    srv_program_report("alive");
 }
 
 /* The token is in the fragment of the link, which a browser does not send. */
@@ -69,29 +62,19 @@ static void report_start(const struct program *program)
     char link[LINK_BYTES], sentence[LINK_BYTES];
     const uint16_t port = web_http_port(program->http);
     make_link(program, link, sizeof link);
-    if (program->options.parent != 0) {
-        report("endpoint 0 ", link);
+    if (program->base.parent != 0) {
+        srv_program_report("endpoint 0 %s", link);
     } else {
         (void)printf("%s\n", link);
         (void)fflush(stdout);
     }
     if (program->options.port != 0 && port != program->options.port) {
         (void)snprintf(sentence, sizeof sentence, "port %u is taken; the page is on port %u", program->options.port, port);
-        program->options.parent != 0 ? report("event ", sentence) : (void)fprintf(stderr, "otolith-web: %s\n", sentence);
+        srv_program_event(&program->base, sentence);
     }
 }
 
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
-
-/* Makes this process end with its parent. False: the parent has already died. */
-static bool follow_parent(pid_t parent)
-{
-    if (parent == 0) {
-        return true;
-    }
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return getppid() == parent;
-}
 
 static void on_signal(uv_signal_t *handle, int number)
 {
@@ -104,14 +87,14 @@ static void start_handles(struct program *program)
     (void)uv_signal_init(&program->loop, &program->terminate);
     (void)uv_signal_start(&program->terminate, on_signal, SIGTERM);
     (void)uv_signal_init(&program->loop, &program->interrupt);
-    if (program->options.parent == 0) { /* Ctrl-C reaches the whole process group: the server decides when to end */
+    if (program->base.parent == 0) { /* Ctrl-C reaches the whole process group: the server decides when to end */
         (void)uv_signal_start(&program->interrupt, on_signal, SIGINT);
     } else {
         (void)signal(SIGINT, SIG_IGN);
         (void)signal(SIGHUP, SIG_IGN);
     }
     (void)uv_timer_init(&program->loop, &program->alive);
-    if (program->options.parent != 0) {
+    if (program->base.parent != 0) {
         (void)uv_timer_start(&program->alive, on_alive, ALIVE_MS, ALIVE_MS);
     }
 }
@@ -211,11 +194,12 @@ static enum oto_status open_program(struct program *program, struct oto_error *e
 
 int main(int argc, char **argv)
 {
-    static struct program program;
+    static struct program program = {.base.name = "otolith-web"};
     struct oto_error error = {0};
     web_options_read(&program.options, argc, argv);
+    program.base.parent = program.options.parent;
     (void)signal(SIGPIPE, SIG_IGN);
-    if (uv_loop_init(&program.loop) != 0 || !follow_parent(program.options.parent)) {
+    if (uv_loop_init(&program.loop) != 0 || !srv_program_follow_parent(program.base.parent)) {
         return EXIT_FAILURE;
     }
     start_handles(&program);
@@ -225,9 +209,9 @@ int main(int argc, char **argv)
         report_start(&program);
         (void)uv_run(&program.loop, UV_RUN_DEFAULT);
     } else {
-        (void)fprintf(stderr, "otolith-web: %s\n", error.text);
+        srv_program_print(&program.base, "%s", error.text);
     }
     /* Connections end with the process (http.h). A port that is taken, or a missing package, would not help a restart. */
     const bool hopeless = status == OTO_INVALID || status == OTO_UNSUPPORTED || status == OTO_CONFLICT;
-    _exit(status == OTO_OK ? EXIT_SUCCESS : hopeless ? WEB_EXIT_USAGE : EXIT_FAILURE);
+    _exit(status == OTO_OK ? EXIT_SUCCESS : hopeless ? SRV_EXIT_USAGE : EXIT_FAILURE);
 }

@@ -1,11 +1,11 @@
 #include "options.h"
 
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/origin.h"
 #include "otolith/version.h"
+#include "program/program.h"
 
 enum { KEY_READ_TOKEN = 1000, KEY_PARENT };
 
@@ -59,16 +59,13 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         }
         return 0;
     case 'o':
-        if (options->origin_count == WEB_ORIGINS_MAX) {
-            argp_error(state, "at most %d --origin", WEB_ORIGINS_MAX);
-        }
         if (!srv_is_origin(value)) {
             argp_error(state, "--origin %s: an origin as browsers send it is accepted: https://HOST or http://HOST:PORT in lower case, without a path", value);
         }
-        options->origins[options->origin_count++] = value;
+        srv_program_add(state, "--origin", options->origins, &options->origin_count, WEB_ORIGINS_MAX, value);
         return 0;
     case KEY_PARENT:
-        options->parent = (pid_t)strtol(value, NULL, 10);
+        options->parent = (pid_t)srv_program_number(state, "--parent", value, 1, INT32_MAX);
         return 0;
     case ARGP_KEY_END:
         if (options->read_without_token && !web_options_loopback(options)) {
@@ -86,9 +83,5 @@ void web_options_read(struct web_options *options, int argc, char **argv)
     const struct argp argp = {option_table, parse_option, NULL,
                               "Shows a running world in the browser: live plots, attitude, events, parameters.", NULL, NULL,
                               NULL};
-    argp_program_version = "otolith-web " OTO_VERSION_STRING;
-    argp_err_exit_status = WEB_EXIT_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, options) != 0) {
-        exit(WEB_EXIT_USAGE);
-    }
+    srv_program_options(&argp, "otolith-web " OTO_VERSION_STRING, argc, argv, options);
 }

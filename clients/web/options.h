@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #define WEB_ORIGINS_MAX 8
-#define WEB_EXIT_USAGE 2 /* the supervisor does not restart a program that ends with it */
 
 struct web_options {
     const char *world, *socket_path;

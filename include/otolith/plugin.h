@@ -252,6 +252,13 @@ struct oto_port {
 /* Sensors: a rate above the base rate is accepted; one tick then has several samples. */
 #define OTO_PLUGIN_ANY_RATE (1u << 0)
 /*
+ * Any kind: the plugin runs code of others, such as an FMU, and is defined with OTO_PLUGIN_DEFINE_HOST_ONLY. Its instances run in a
+ * plugin host only, whatever `isolation` its node has. Its operations may allocate, read files, write files in the directory TMPDIR
+ * and call any library; the process ends with its instances. `validate` returns OTO_UNSUPPORTED for an instance whose state does not
+ * hold everything: a checkpoint of its world is then refused.
+ */
+#define OTO_PLUGIN_HOST_ONLY (1u << 1)
+/*
  * Sensors: the plugin computes the effect of disturbances of this kind. Nodes of other plugins refuse faults of the kind.
  */
 #define OTO_PLUGIN_FEELS(kind) (1u << (kind))
@@ -381,6 +388,13 @@ struct oto_plugin_digest {
     OTO_PLUGIN_KEEP static const struct oto_plugin_digest oto_plugin_digest_ = {OTO_PLUGIN_DIGEST_MARK, 0};            \
     OTO_PLUGIN_EXPORT const struct oto_plugin_entry otolith_plugin = {                                                 \
         sizeof(struct oto_plugin_entry), 0, OTO_ABI_BLOCK_INITIALIZER, &(descriptor_), &(ops_), (extension_)}
+
+/* The same for a plugin with the flag OTO_PLUGIN_HOST_ONLY; the symbol is read from the file before any code of it runs. */
+#define OTO_PLUGIN_HOST_ONLY_SYMBOL "otolith_plugin_host_only"
+#define OTO_PLUGIN_DEFINE_HOST_ONLY(descriptor_, ops_, extension_)                                                     \
+    extern OTO_PLUGIN_EXPORT const uint32_t otolith_plugin_host_only;                                                  \
+    OTO_PLUGIN_EXPORT const uint32_t otolith_plugin_host_only = 1;                                                     \
+    OTO_PLUGIN_DEFINE(descriptor_, ops_, extension_)
 
 /* Macros that help to write a parameter table. */
 #define OTO_PARAM_AT(block, member) (uint32_t)offsetof(block, member)

@@ -145,6 +145,13 @@ OTO_API enum oto_status oto_sim_clear_faults(struct oto_sim *sim, const char *no
  */
 OTO_API enum oto_status oto_sim_drive(struct oto_sim *sim, const char *vehicle, const struct oto_truth_record *truth,
                                       uint32_t flags, uint64_t ticks, struct oto_error *error);
+/*
+ * Gives a vehicle its controls (otolith/controls.h), such as the rotors of motion_multirotor: the first `count` values, the
+ * others 0. They hold from the next tick until the next call. OTO_UNSUPPORTED: the motion takes no controls; OTO_RANGE: more
+ * than OTO_CONTROLS values; OTO_INVALID: one is not finite; OTO_NOT_FOUND: no such vehicle.
+ */
+OTO_API enum oto_status oto_sim_control(struct oto_sim *sim, const char *vehicle, const double *values, uint32_t count,
+                                        struct oto_error *error);
 
 /* ---- checkpoints ---- */
 

@@ -4,6 +4,7 @@
 #include "ins_filter.h"
 
 #define FRESH_NS 500000000 /* an odometer's speed shows standstill for this long */
+#define LONGEST_GAP_S 0.2  /* between two edges of an encoder */
 
 static double seconds(int64_t ns)
 {
@@ -123,6 +124,24 @@ static void hear_standstill(const struct ins_plan *plan, struct ins_state *state
     state->odometer_ns = t_ns;
 }
 
+/*
+ * A wheel encoder divides edges by the time between two of them: the last one before its previous sample, and the last one
+ * before this sample. Each is up to a gap between edges old, evenly distributed, so the speed is that of (window + gap) / 2
+ * ago, with a standard deviation of gap / √24. Where the gap is longer than the window, samples without an edge repeat the
+ * speed between the last two: that of a gap ago, with a deviation of gap / √12.
+ */
+struct encoder_lag {
+    double mean_s, sigma_s;
+};
+
+static struct encoder_lag encoder_lag(const struct ins_params *params, double speed_m_s)
+{
+    const double tick_m = params->odometer_tick_m, window_s = params->odometer_window_s, v_m_s = oto_fabs(speed_m_s);
+    const double gap_s = tick_m < v_m_s * LONGEST_GAP_S ? tick_m / v_m_s : tick_m > 0.0 ? LONGEST_GAP_S : 0.0;
+    return gap_s > window_s ? (struct encoder_lag){gap_s, gap_s * oto_sqrt(1.0 / 12.0)}
+                            : (struct encoder_lag){0.5 * (window_s + gap_s), gap_s * oto_sqrt(1.0 / 24.0)};
+}
+
 enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, double speed_m_s)
 {
     struct num_kalman_row row;
@@ -135,16 +154,20 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
     if (state->running == 0) {
         return NUM_USED;
     }
-    const struct past past = past_of(plan, state, t_ns);
+    const struct encoder_lag lag = encoder_lag(&plan->params, speed_m_s);
+    const struct past past = past_of(plan, state, t_ns - (int64_t)(lag.mean_s * 1e9));
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->odometer_body_m, j);
     const double sign = plan->params.odometer_signed == 0 && velocity.x < 0.0 ? -1.0 : 1.0;
     const double direction = velocity.x < 0.0 ? -1.0 : 1.0, force_m_s2 = direction * past.force_body_m_s2.x;
     const uint32_t slip = force_m_s2 < 0.0 ? INS_SLIP + 1 : INS_SLIP;
+    const double accel_m_s2 =
+        past.force_body_m_s2.x + oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->gravity_enu_m_s2).x;
+    const double by_lag_m_s = accel_m_s2 * lag.sigma_s;
     const double scale = ins_aid(state, INS_SCALE), slipped = 1.0 + ins_aid(state, slip) * force_m_s2;
     row.m = 1;
     row.gate = plan->odometer_gate;
     row.innovation[0] = sign * speed_m_s - scale * slipped * velocity.x - ins_aid(state, INS_COLOURED);
-    row.noise[0] = plan->params.odometer_sigma_m_s * plan->params.odometer_sigma_m_s;
+    row.noise[0] = plan->params.odometer_sigma_m_s * plan->params.odometer_sigma_m_s + by_lag_m_s * by_lag_m_s;
     for (uint32_t s = 0; s < INS_STATES; s++) {
         row.jacobian[s] = scale * slipped * j[s];
     }

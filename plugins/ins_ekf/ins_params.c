@@ -58,6 +58,8 @@ const struct oto_param ins_param_table[INS_PARAM_COUNT] = {
     ONE("odometer.slip_sigma_percent_m_s2", odometer_slip_sigma_percent_m_s2, 0, 100, 0.3, "%/(m/s^2)", "standard deviation of the slip of its wheels with specific force, one of drive and one of braking"),
     ONE("odometer.coloured_sigma_m_s", odometer_coloured_sigma_m_s, 0, 1e3, 0, "m/s", "standard deviation of the part of its error that is correlated in time: ticks, filters; 0: none"),
     ABOVE("odometer.coloured_tau_s", odometer_coloured_tau_s, 1e6, 0.5, "s", "correlation time of that part"),
+    ONE("odometer.window_s", odometer_window_s, 0, 1, 0, "s", "time over which its speed is a mean: the sample period of a wheel encoder; 0: it is of an instant"),
+    ONE("odometer.tick_m", odometer_tick_m, 0, 1, 0, "m", "way between two edges of a wheel encoder, which ends its mean at the last edge; 0: it has none"),
     SWITCH("odometer.signed", odometer_signed, 1, "false: it tells magnitudes"),
     GATE("odometer.gate", odometer_gate),
     ONE("nonholonomic.rate_hz", nonholonomic_rate_hz, 0, 1e4, 10, "Hz", "how often it is said that wheels do not slip sideways nor lift; 0: never"),

@@ -43,6 +43,7 @@ struct ins_params {
     double odometer_position_m[3], odometer_sigma_m_s, odometer_gate;
     double odometer_scale_sigma, odometer_slip_sigma_percent_m_s2;
     double odometer_coloured_sigma_m_s, odometer_coloured_tau_s;
+    double odometer_window_s, odometer_tick_m;
     int64_t odometer_signed;
     double nonholonomic_rate_hz, nonholonomic_position_m[3], nonholonomic_sigma_m_s[2], nonholonomic_gate;
     double nonholonomic_angle_sigma_deg, nonholonomic_compliance_sigma_deg_s2_m[2];
@@ -58,7 +59,7 @@ struct ins_params {
     double late_limit_s, max_imu_gap_s, gap_accel_m_s2, gap_rate_rad_s;
 };
 
-enum { INS_PARAM_COUNT = 70 };
+enum { INS_PARAM_COUNT = 72 };
 extern const struct oto_param ins_param_table[INS_PARAM_COUNT];
 
 #endif

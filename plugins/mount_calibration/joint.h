@@ -202,7 +202,7 @@ void joint_row_put3(struct joint_row *row, int state, oto_vec3 by);
 double joint_row_variance(const struct joint_filter *filter, const struct joint_row *row);
 /* Updates state and covariance with a measurement; innovation = measured − predicted. */
 void joint_update(struct joint_filter *filter, const struct joint_row *row, double innovation, double variance);
-/* Adds `more` to a state that is a sum; the row has the derivatives of `more`. */
+/* Adds `more` to state number `state`, an integral over the drive, and updates the covariance; `row`: derivatives of `more` by the states. */
 void joint_sum_up(struct joint_filter *filter, int state, const struct joint_row *row, double more);
 #define JOINT_MOVED 6   /* states that a block changes: velocity and gravity */
 #define JOINT_MOVERS 15 /* states on which that change depends */

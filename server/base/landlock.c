@@ -1,6 +1,8 @@
 #include "base/landlock.h"
 
+#include <fcntl.h>
 #include <linux/landlock.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,7 +42,20 @@ uint32_t srv_landlock_abi(void)
     return abi > 0 ? (uint32_t)abi : 0;
 }
 
-uint32_t srv_landlock_close(void)
+/* Exempts a directory: files and directories in it may be written, made and removed. */
+static bool exempt(int rules, const char *own, uint64_t denied)
+{
+    static const uint64_t kept = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                                 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | FS_TRUNCATE;
+    struct landlock_path_beneath_attr rule = {.allowed_access = denied & kept, .parent_fd = open(own, O_PATH | O_CLOEXEC)};
+    const long failed = rule.parent_fd >= 0 ? syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) : -1;
+    if (rule.parent_fd >= 0) {
+        (void)close(rule.parent_fd);
+    }
+    return failed == 0;
+}
+
+uint32_t srv_landlock_close(const char *own)
 {
     const uint32_t abi = srv_landlock_abi();
     struct denied denied = {0};
@@ -53,7 +68,8 @@ uint32_t srv_landlock_close(void)
     if (rules < 0) {
         return 0;
     }
-    const long failed = syscall(SYS_landlock_restrict_self, rules, 0);
+    const bool ready = own == NULL || exempt(rules, own, denied.fs);
+    const long failed = ready ? syscall(SYS_landlock_restrict_self, rules, 0) : -1;
     (void)close(rules);
     return failed == 0 ? abi : 0;
 }

@@ -13,4 +13,10 @@ static inline int64_t srv_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* The same in milliseconds. */
+static inline int64_t srv_now_ms(void)
+{
+    return srv_now_ns() / 1000000;
+}
+
 #endif

@@ -4,18 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "server_private.h"
 
 static void print_text(const char *text, size_t length)
 {
+    char form[OTO_JSON_CHARACTER_BYTES];
     (void)fputc('"', stdout);
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char letter = (unsigned char)text[i];
-        if (letter < ' ' || letter == 0x7f) {
-            (void)printf("\\u%04x", letter);
-        } else {
-            (void)printf(letter == '"' || letter == '\\' ? "\\%c" : "%c", letter);
-        }
+    for (const char *end = text + length; text < end;) {
+        (void)fwrite(form, 1, oto_json_character(&text, form), stdout);
     }
     (void)fputc('"', stdout);
 }

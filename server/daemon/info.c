@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "otolith/estimator.h"
 #include "otolith/vecmath.h"
 #include "otolith/version.h"
@@ -32,16 +33,11 @@ __attribute__((format(printf, 2, 3))) static void put(struct sheet *sheet, const
 
 static void put_text(struct sheet *sheet, const char *text)
 {
+    char form[OTO_JSON_CHARACTER_BYTES];
     put(sheet, "\"");
-    for (; *text != 0; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            put(sheet, "\\%c", c);
-        } else if (c < 0x20) {
-            put(sheet, "\\u%04x", c);
-        } else {
-            put(sheet, "%c", c);
-        }
+    while (*text != 0) {
+        (void)oto_json_character(&text, form);
+        put(sheet, "%s", form);
     }
     put(sheet, "\"");
 }

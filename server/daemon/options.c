@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
+
 enum {
     KEY_SET = 's', KEY_MODE = 'm', KEY_SCALE = 'x', KEY_RATE = 'r', KEY_SEED = 1000, KEY_FOR, KEY_PAUSED, KEY_CHECK,
     KEY_SCHEMA, KEY_SUPERVISE, KEY_CRASH_PAGE, KEY_SAVES, KEY_AGAIN, KEY_QUARANTINE, KEY_RESTORE, KEY_CHECKPOINT, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW,
@@ -53,38 +55,6 @@ static const struct {
                   {KEY_ONLY, "only"},
                   {KEY_THREADS, "threads"},
                   {KEY_NAME, "world"}};
-
-static const struct {
-    const char *name;
-    int64_t ns;
-} units[] = {{"ns", 1},          {"us", 1000},           {"ms", 1000000},
-             {"s", 1000000000},  {"min", 60000000000},   {"h", 3600000000000}};
-
-bool srv_duration_parse(const char *text, int64_t *ns)
-{
-    uint64_t digits = 0, divisor = 1;
-    bool point = false, any = false;
-    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !point); text++) {
-        if (*text == '.') {
-            point = true;
-            continue;
-        }
-        if (digits > 100000000000000000 || (point && divisor > 100000000000000000)) {
-            return false;
-        }
-        any = true;
-        digits = digits * 10 + (uint64_t)(*text - '0');
-        divisor *= point ? 10 : 1;
-    }
-    for (size_t i = 0; any && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(text, units[i].name) == 0) {
-            const unsigned __int128 product = (unsigned __int128)digits * (uint64_t)units[i].ns / divisor;
-            *ns = (int64_t)product;
-            return product > 0 && product <= INT64_MAX;
-        }
-    }
-    return false;
-}
 
 static void add_override(struct argp_state *state, const char *path, const char *value)
 {
@@ -192,7 +162,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         add_override(state, "publish.insecure", "true");
         return 0;
     case KEY_FOR:
-        if (!srv_duration_parse(value, &options->for_ns)) {
+        if (!srv_duration_parse(value, &options->for_ns) || options->for_ns == 0) {
             argp_error(state, "--for '%s': a simulated time above 0 is needed, as 10s, 500ms, 1.5min", value);
         }
         return 0;

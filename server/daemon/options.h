@@ -32,7 +32,4 @@ struct srv_options {
 
 /* Ends the process with code 2 and a sentence when the command line is wrong. The texts of argv are borrowed. */
 void srv_options_parse(int argc, char **argv, struct srv_options *options);
-/* Converts "10s", "500ms", "1.5min" to ns, exactly; false when the text is no duration, or is 0 or above 292 years. */
-bool srv_duration_parse(const char *text, int64_t *ns);
-
 #endif

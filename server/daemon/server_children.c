@@ -94,8 +94,7 @@ static void add_grants(struct srv_supervisor_options *options, struct gate_texts
     for (uint32_t i = 0; i < control->rule_count; i++) {
         const struct srv_role_rule *rule = &control->rules[i];
         if (rule->certificate[0] != '\0') {
-            (void)snprintf(texts->grants[i], sizeof texts->grants[i], "--grant=%s=%s", srv_role_text((enum srv_role)rule->role),
-                           rule->certificate);
+            (void)snprintf(texts->grants[i], sizeof texts->grants[i], "--grant=%s", rule->certificate);
             options->arguments[count++] = texts->grants[i];
         }
     }

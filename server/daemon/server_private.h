@@ -9,6 +9,11 @@
 /* SIG_BLOCK: blocks the signals that end a run; SIG_UNBLOCK: delivers them again. */
 void srv_server_hold_signals(int how);
 
+/* ---- server_load.c ---- */
+
+/* Ticks between two records of hashes in the log; 0: none are recorded. */
+uint64_t srv_server_journal_every(const struct srv_server *server);
+
 /* ---- server_end.c ---- */
 
 uint32_t srv_server_state(const struct srv_server *server); /* enum oto_server_state */

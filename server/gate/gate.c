@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "transport/connection.h"
 
 #define CARE_MS 1000
@@ -213,7 +214,7 @@ enum oto_status srv_gate_open(struct srv_gate *gate, const struct srv_gate_optio
     }
     const enum oto_status status = srv_keys_load(&gate->keys, error);
     if (status == OTO_OK) {
-        care(gate, oto_connection_now_ms());
+        care(gate, srv_now_ms());
     }
     return status;
 }
@@ -266,7 +267,7 @@ static void excuse_gap(struct srv_gate *gate, int64_t now_ms)
 void srv_gate_run(struct srv_gate *gate, int other_fd, int64_t timeout_ns)
 {
     wait_ready(gate, other_fd, timeout_ns);
-    const int64_t now_ms = oto_connection_now_ms();
+    const int64_t now_ms = srv_now_ms();
     excuse_gap(gate, now_ms);
     run_sessions(gate, now_ms);
     for (uint32_t i = 0; i < gate->listener_count; i++) {
@@ -278,7 +279,7 @@ void srv_gate_run(struct srv_gate *gate, int other_fd, int64_t timeout_ns)
 
 void srv_gate_push(struct srv_gate *gate)
 {
-    const int64_t now_ms = oto_connection_now_ms();
+    const int64_t now_ms = srv_now_ms();
     for (uint32_t i = gate->count; i-- > 0;) {
         if (gate->sessions[i]->state == SRV_SESSION_STREAMING) {
             run_session(gate, i, now_ms);

@@ -1,10 +1,9 @@
 #include "gate/options.h"
 
-#include <argp.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_BAD_USAGE = 2 };
+#include "program/program.h"
+
 enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_PARENT, KEY_CERT, KEY_KEY, KEY_CA, KEY_CRL, KEY_GRANT, KEY_ONLY };
 
 static const struct argp_option option_table[] = {
@@ -14,7 +13,7 @@ static const struct argp_option option_table[] = {
     {"key", KEY_KEY, "FILE", 0, "its key, a file that only its user can read", 0},
     {"ca", KEY_CA, "FILE", 0, "authorities of clients: every client needs a certificate", 0},
     {"crl", KEY_CRL, "FILE", 0, "revocation lists of these authorities", 0},
-    {"grant", KEY_GRANT, "ROLE=NAME", 0, "role of the clients whose certificate has this common name; at most 32 times", 0},
+    {"grant", KEY_GRANT, "NAME", 0, "clients whose certificate has this common name have a role in the world; at most 32 times", 0},
     {"coalesce-ns", KEY_COALESCE, "NS", 0, "time whose samples share a frame; 0: 1 ms", 0},
     {"format", KEY_FORMAT, "map|packed", 0, "encoding of samples", 0},
     {"only", KEY_ONLY, "PATTERNS", 0, "send the topics that match, for example 'car_00*/imu,truck/*'", 0},
@@ -28,16 +27,11 @@ bool srv_gate_is_control(const char *url)
 
 static void add_grant(const struct argp_state *state, struct srv_gate_options *options, const char *value)
 {
-    const char *equals = strchr(value, '=');
-    struct srv_grant *grant = &options->grants[options->grant_count];
-    if (equals == NULL || options->grant_count == SRV_GATE_GRANTS_MAX || (size_t)(equals - value) >= sizeof grant->role ||
-        strlen(equals + 1) >= sizeof grant->name) {
-        argp_error(state, "--grant %s: ROLE=NAME is accepted, at most %d times", value, SRV_GATE_GRANTS_MAX);
+    if (options->grant_count == SRV_GATE_GRANTS_MAX) {
+        argp_error(state, "--grant %s: at most %d names are accepted", value, SRV_GATE_GRANTS_MAX);
         return;
     }
-    (void)snprintf(grant->role, sizeof grant->role, "%.*s", (int)(equals - value), value);
-    (void)snprintf(grant->name, sizeof grant->name, "%s", equals + 1);
-    options->grant_count++;
+    options->grants[options->grant_count++] = value;
 }
 
 static void check_whole(const struct argp_state *state, const struct srv_gate_options *options)
@@ -64,10 +58,7 @@ static error_t parse_text(int key, char *value, struct argp_state *state)
     case KEY_ONLY: options->only = value; return 0;
     case KEY_GRANT: add_grant(state, options, value); return 0;
     case 'l':
-        if (options->listen_count == SRV_GATE_LISTEN_MAX) {
-            argp_error(state, "at most %d --listen", SRV_GATE_LISTEN_MAX);
-        }
-        options->listen[options->listen_count++] = value;
+        srv_program_add(state, "--listen", options->listen, &options->listen_count, SRV_GATE_LISTEN_MAX, value);
         return 0;
     case ARGP_KEY_END: check_whole(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -77,13 +68,9 @@ static error_t parse_text(int key, char *value, struct argp_state *state)
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct srv_gate_options *options = state->input;
-    char *end = NULL;
     switch (key) {
     case KEY_COALESCE:
-        options->coalesce_ns = strtoll(value, &end, 10);
-        if (*end != 0 || options->coalesce_ns < 0 || options->coalesce_ns > 1000000000) {
-            argp_error(state, "--coalesce-ns %s: 0 to 1000000000 is accepted", value);
-        }
+        options->coalesce_ns = srv_program_number(state, "--coalesce-ns", value, 0, 1000000000);
         return 0;
     case KEY_FORMAT:
         options->format = strcmp(value, "packed") == 0 ? SRV_FEED_PACKED : SRV_FEED_MAP;
@@ -92,7 +79,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         }
         return 0;
     case KEY_PARENT:
-        options->parent = (pid_t)strtol(value, &end, 10);
+        options->parent = (pid_t)srv_program_number(state, "--parent", value, 1, INT32_MAX);
         return 0;
     default:
         return parse_text(key, value, state);
@@ -103,8 +90,5 @@ void srv_gate_options_parse(int argc, char **argv, struct srv_gate_options *opti
 {
     const struct argp argp = {option_table, parse_option, NULL, "Publishes and controls a world over TLS; started by otolithd.",
                               NULL, NULL, NULL};
-    argp_err_exit_status = EXIT_BAD_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, options) != 0) {
-        exit(EXIT_FAILURE);
-    }
+    srv_program_options(&argp, NULL, argc, argv, options);
 }

@@ -12,17 +12,12 @@
 #define SRV_GATE_GRANTS_MAX 32
 #define SRV_GATE_CONTROL_PREFIX "control+"
 
-/* The role of a client whose certificate has this common name. */
-struct srv_grant {
-    char name[96], role[16];
-};
-
 struct srv_gate_options {
     const char *socket_path;
     const char *listen[SRV_GATE_LISTEN_MAX]; /* tls+tcp://HOST:PORT, with the prefix "control+" for remote control */
     uint32_t listen_count;
     struct oto_tls_files files;
-    struct srv_grant grants[SRV_GATE_GRANTS_MAX];
+    const char *grants[SRV_GATE_GRANTS_MAX]; /* common names of the certificates that have a role */
     uint32_t grant_count;
     int64_t coalesce_ns;
     enum srv_feed_format format;

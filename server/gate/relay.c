@@ -55,24 +55,22 @@ static void refuse(struct srv_relay *relay, enum oto_status status, const char *
     put_header(&relay->out, oto_message_finish(&writer));
 }
 
-static const char *role_of(const struct srv_gate_options *options, const char *name)
+static bool is_granted(const struct srv_gate_options *options, const char *name)
 {
+    bool granted = false;
     for (uint32_t i = 0; i < options->grant_count; i++) {
-        if (name[0] != '\0' && strcmp(options->grants[i].name, name) == 0) {
-            return options->grants[i].role;
-        }
+        granted = granted || (name[0] != '\0' && strcmp(options->grants[i], name) == 0);
     }
-    return NULL;
+    return granted;
 }
 
-static void attach(struct srv_relay *relay, const char *socket_path, const char *name, const char *role)
+static void attach(struct srv_relay *relay, const char *socket_path, const char *client, const char *name)
 {
     unsigned char data[512];
     struct oto_message_writer writer;
     oto_message_begin(&writer, data, sizeof data, 1, "attach");
-    oto_message_add_text(&writer, "name", name);
-    oto_message_add_text(&writer, "role", role);
-    oto_message_add_bool(&writer, "remote", true);
+    oto_message_add_text(&writer, "name", client);
+    oto_message_add_text(&writer, "remote", name);
     const size_t bytes = oto_message_finish(&writer);
     relay->fd = oto_runtime_connect(socket_path, CONNECT_MS, NULL);
     if (relay->fd < 0 || send(relay->fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)bytes) {
@@ -83,13 +81,12 @@ static void attach(struct srv_relay *relay, const char *socket_path, const char 
 struct srv_relay *srv_relay_open(const struct srv_gate_options *options, const char *name, const char *from)
 {
     struct srv_relay *relay = calloc(1, sizeof *relay);
-    const char *role = role_of(options, name);
     if (relay == NULL) {
         return NULL;
     }
     relay->fd = -1;
-    relay->granted = role != NULL;
-    if (role == NULL) {
+    relay->granted = is_granted(options, name);
+    if (!relay->granted) {
         char why[256];
         (void)snprintf(why, sizeof why, "the certificate '%s' has no role: `control: roles:` of the world's file gives roles", name);
         refuse(relay, OTO_DENIED, why);
@@ -97,7 +94,7 @@ struct srv_relay *srv_relay_open(const struct srv_gate_options *options, const c
     }
     char client[OTO_TLS_NAME_BYTES + 100];
     (void)snprintf(client, sizeof client, "%s@%s", name, from);
-    attach(relay, options->socket_path, client, role);
+    attach(relay, options->socket_path, client, name);
     return relay;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Remote control: relays messages between a TLS connection and the world's control socket. On TLS each message follows its
- * length, four bytes, big-endian. The relay sends the first request, `attach`, with the role of the certificate; the client
+ * length, four bytes, big-endian. The relay sends the first request, `attach`, with the common name of the certificate, whose role the server knows; the client
  * gets the reply (id 1) and then sends its own requests. The server applies the limits of a local client. Never blocks.
  */
 #ifndef SRV_GATE_RELAY_H

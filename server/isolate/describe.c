@@ -131,6 +131,7 @@ enum oto_status srv_plugin_open_checked(const char *path, bool isolated, struct 
     if (status != OTO_OK) {
         return status;
     }
+    isolated = isolated || stage.host_only;
     status = isolated ? oto_stage_check_isolated(&stage, path, error) : oto_stage_keep(&stage, path, NULL, error);
     const bool tried = !isolated && was_tried(stage.content_hash);
     if (status == OTO_OK && !tried) {

@@ -209,6 +209,13 @@ enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_h
     return status;
 }
 
+static void note_unsaved(struct srv_member *member, bool unsaved)
+{
+    (void)snprintf(member->unsaved, sizeof member->unsaved, "plugin '%.40s' of '%.96s' cannot save its whole state, so this world has "
+                   "no checkpoints", oto_plugin_descriptor(member->node->live.plugin)->id, member->node->topic);
+    member->node->unsaved = unsaved ? member->unsaved : NULL;
+}
+
 /* Starts the first host of a group, whose instances make the first states. */
 static enum oto_status start(struct srv_group *group, oto_warn_function warn, void *warn_context,
                              struct oto_error *error)
@@ -233,6 +240,7 @@ static enum oto_status start(struct srv_group *group, oto_warn_function warn, vo
             srv_member_take_zero(&group->members[i], group->live.host);
         }
         group->specs[i].flags = 0;
+        note_unsaved(&group->members[i], srv_host_slot(group->live.host, i)->unsaved != 0);
     }
     return OTO_OK;
 }

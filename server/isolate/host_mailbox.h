@@ -17,7 +17,7 @@
 #include "otolith/plugin.h"
 
 #define SRV_HOST_MAGIC UINT64_C(0x31584f424f544f00) /* "\0OTOBOX1" */
-#define SRV_HOST_VERSION 4u
+#define SRV_HOST_VERSION 5u
 #define SRV_HOST_ALIGN 64u
 #define SRV_HOST_HEAD_BYTES 4096u
 #define SRV_HOST_MAX_SLOTS 1024u
@@ -26,6 +26,8 @@
 #define SRV_HOST_QUESTIONS_PER_STEP 4096u /* questions that one step may ask; the rest get OTO_STEP_ERROR */
 
 #define SRV_HOST_INSTANTS 64u /* most instants of a motion in one request */
+
+#define SRV_HOST_DIRECTORY_BYTES 128
 
 #define SRV_HOST_CONTROL_FD 3 /* descriptor of the control socket in the host */
 
@@ -151,6 +153,8 @@ struct srv_host_slot {
     uint32_t status;
     uint32_t taken;  /* enum srv_host_take_result */
     int64_t step_ns; /* real time of the step */
+    uint32_t unsaved; /* set before READY: the state does not hold everything, so no checkpoint may contain it */
+    uint32_t reserved_end;
 };
 
 _Static_assert(sizeof(struct srv_host_mailbox) <= SRV_HOST_HEAD_BYTES, "the head fits its page");
@@ -175,6 +179,7 @@ struct srv_host_start_message {
     uint64_t bytes; /* size of the memory of the first descriptor */
     int32_t fifo_priority; /* priority for SCHED_FIFO, if permitted; 0: none */
     uint32_t reserved;
+    char own_directory[SRV_HOST_DIRECTORY_BYTES]; /* where the host may write files; "": nowhere */
 };
 
 enum srv_host_message_kind { SRV_HOST_READY = 1, SRV_HOST_FAILED = 2, SRV_HOST_WARNS = 3 };

@@ -46,7 +46,8 @@ static bool receive(struct host_job *job, int *memory_fd)
         got = recvmsg(SRV_HOST_CONTROL_FD, &message, MSG_CMSG_CLOEXEC);
     } while (got < 0 && errno == EINTR);
     if (got != (ssize_t)sizeof job->start || job->start.magic != SRV_HOST_MAGIC ||
-        job->start.version != SRV_HOST_VERSION || job->start.plugin_count > SRV_HOST_MAX_PLUGINS) {
+        job->start.version != SRV_HOST_VERSION || job->start.plugin_count > SRV_HOST_MAX_PLUGINS ||
+        memchr(job->start.own_directory, '\0', sizeof job->start.own_directory) == NULL) {
         return false;
     }
     const struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
     /* The server handles Ctrl-C and a closed terminal, so the host ignores their signals. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
-    if (host_sandbox_begin((pid_t)job.start.server_pid, &job.landlock, &error) != OTO_OK) {
+    if (host_sandbox_begin((pid_t)job.start.server_pid, job.start.own_directory, &job.landlock, &error) != OTO_OK) {
         (void)host_report(SRV_HOST_FAILED, UINT32_MAX, error.status, error.text);
         return EXIT_FAILURE;
     }

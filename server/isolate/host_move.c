@@ -26,8 +26,7 @@ static uint32_t step(const struct srv_host_slot *slot, const struct oto_plugin *
     struct srv_schedule schedule = slot->schedule;
     uint32_t status = OTO_STEP_OK;
     for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_schedule_advance(&schedule)) {
-        const struct oto_step now = {
-            .size = sizeof now, .tick = schedule.n - 1, .n = schedule.n, .at = srv_schedule_at(&schedule)};
+        const struct oto_step now = oto_step_make(schedule.n - 1, schedule.n, srv_schedule_at(&schedule), NULL);
         status = status_of(oto_plugin_ops(plugin)->step(instance, &now));
     }
     return status;

@@ -1,9 +1,9 @@
 /* The probe of a swap: the candidate is run twice on a copy of the live state and on the inputs of the last ticks. */
+#include "base/monotonic.h"
 #include "probe_job.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host_crash.h"
@@ -50,13 +50,6 @@ static void mark_operation(struct probe *probe, enum srv_host_operation operatio
 {
     __atomic_store_n(&probe->job->current_step, step, __ATOMIC_RELAXED);
     __atomic_store_n(&probe->job->current_operation, (uint32_t)operation, __ATOMIC_RELEASE);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 #define complain(probe, ...) oto_fail((probe)->error, OTO_PLUGIN, __VA_ARGS__)
@@ -310,8 +303,7 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
         outputs[i] = (struct oto_output){.payload = probe->payloads[i], .t_ns = input->at.t_ns,
                                          .sensor_time_ns = input->at.t_ns, .emit = 1};
     }
-    struct oto_step now = {
-        .size = sizeof now, .tick = input->tick, .n = input->n, .at = input->at, .outputs = outputs};
+    struct oto_step now = oto_step_make(input->tick, input->n, input->at, outputs);
     if (estimates) {
         now.estimator = (struct oto_estimator_step){.samples = probe->next_sample, .sample_count = input->sample_count};
         probe->next_sample += input->sample_count;
@@ -321,9 +313,9 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
     mark_operation(probe, SRV_OPERATION_STEP, index + 1);
     const uint64_t allocations = host_watch_allocations();
     host_watch_calls(true);
-    const int64_t start_ns = now_ns();
+    const int64_t start_ns = srv_now_ns();
     const enum oto_step_status said = probe->ops->step(&probe->instance, &now);
-    probe->times_ns[index] = now_ns() - start_ns;
+    probe->times_ns[index] = srv_now_ns() - start_ns;
     host_watch_calls(false);
     enum oto_status status = check_conduct(probe, index + 1, said, allocations);
     srv_fpu_pin();

@@ -1,8 +1,8 @@
 /* Isolated instances: prepared, then stepped at each request of the server. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/monotonic.h"
 #include "host_crash.h"
 #include "base/futex.h"
 #include "host.h"
@@ -24,6 +24,7 @@ struct host {
     struct srv_host_mailbox *mailbox;
     struct oto_plugin *plugins[SRV_HOST_MAX_PLUGINS];
     struct host_instance *instances;
+    bool runs_others; /* an instance runs code of others, which needs more system calls than a step */
 };
 
 /* The instance whose step asks questions. */
@@ -89,6 +90,11 @@ static enum oto_status bind_inputs(struct srv_host_mailbox *mailbox, struct srv_
     return setup->inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "its inputs cannot be read");
 }
 
+static bool is_host_only(const struct oto_plugin *plugin)
+{
+    return (oto_plugin_descriptor(plugin)->flags & OTO_PLUGIN_HOST_ONLY) != 0;
+}
+
 static enum oto_status make(struct host *host, const struct host_job *job, uint32_t index, struct oto_error *error)
 {
     struct srv_host_slot *slot = srv_host_slot_at(host->mailbox, index);
@@ -120,6 +126,10 @@ static enum oto_status make(struct host *host, const struct host_job *job, uint3
     }
     if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && oto_plugin_motion(made->plugin) != NULL) {
         host_evaluate(host->mailbox, index, made->plugin, &made->instance);
+    }
+    if (status == OTO_OK && is_host_only(made->plugin)) {
+        slot->unsaved = ops->validate != NULL && ops->validate(&made->instance) == OTO_UNSUPPORTED;
+        host->runs_others = true;
     }
     srv_fpu_pin();
     host_mark_operation(host->mailbox, 0, SRV_OPERATION_IDLE);
@@ -201,8 +211,7 @@ static uint32_t step(struct srv_host_mailbox *mailbox, uint32_t index, const str
             memset(outputs[i].payload, 0, slot->payload_bytes[i]);
         }
     }
-    struct oto_step now = {.size = sizeof now, .tick = slot->tick, .n = slot->n, .at = slot->at,
-                           .outputs = outputs};
+    struct oto_step now = oto_step_make(slot->tick, slot->n, slot->at, outputs);
     if (oto_plugin_estimator(made->plugin) != NULL) {
         now.estimator.samples = samples_of(mailbox, slot);
         now.estimator.sample_count = slot->sample_count;
@@ -230,13 +239,6 @@ static void take_new_params(struct srv_host_mailbox *mailbox, uint32_t index, co
         host_mark_operation(mailbox, 1 + index, SRV_OPERATION_SET_PARAMS);
         ops->set_params(&made->instance, at(mailbox, slot->old_params_offset));
     }
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* A swap's candidate takes over the state. */
@@ -276,11 +278,11 @@ static void serve(struct host *host)
             take_new_params(mailbox, i, &host->instances[i]);
         }
         host_mark_operation(mailbox, 1 + i, SRV_OPERATION_STEP);
-        const int64_t began_ns = now_ns();
+        const int64_t began_ns = srv_now_ns();
         slot->status = slot->instants_offset != 0
                            ? host_move(mailbox, i, host->instances[i].plugin, &host->instances[i].instance)
                            : step(mailbox, i, &host->instances[i]);
-        slot->step_ns = now_ns() - began_ns;
+        slot->step_ns = srv_now_ns() - began_ns;
         host_mark_operation(mailbox, 0, SRV_OPERATION_IDLE);
     }
 }
@@ -315,7 +317,7 @@ int host_run(struct host_job *job)
     if (status == OTO_OK) {
         failed = UINT32_MAX;
         host_sandbox_take_priority(job->start.fifo_priority);
-        status = host_sandbox_close(&error);
+        status = host.runs_others ? OTO_OK : host_sandbox_close(&error);
     }
     if (status != OTO_OK) {
         (void)host_report(SRV_HOST_FAILED, failed, status, error.text);

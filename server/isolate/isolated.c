@@ -134,14 +134,19 @@ bool srv_group_is_paced(const struct srv_sim *sim)
     return sim->isolation->paced;
 }
 
+int64_t srv_group_stuck_ns(const struct srv_sim *sim)
+{
+    return srv_group_is_paced(sim) ? SRV_GROUP_STUCK_NS : SRV_GROUP_PATIENCE_NS;
+}
+
 int64_t srv_group_timeout_ns(const struct srv_sim *sim, const struct srv_group *group)
 {
-    return srv_group_is_paced(sim) ? group->budget_ns : SRV_GROUP_STUCK_NS;
+    return srv_group_is_paced(sim) ? group->budget_ns : SRV_GROUP_PATIENCE_NS;
 }
 
 static void look_for_stuck(struct srv_sim *sim, struct srv_group *group)
 {
-    if (srv_now_ns() - group->live.since_ns >= SRV_GROUP_STUCK_NS) {
+    if (srv_now_ns() - group->live.since_ns >= srv_group_stuck_ns(sim)) {
         __atomic_store_n(&group->kill_wanted, 1, __ATOMIC_RELEASE);
         srv_host_supervisor_wake(sim);
     }
@@ -287,7 +292,7 @@ static void ask_again(struct srv_sim *sim, struct srv_group *group)
 
 static bool await_again(struct srv_sim *sim, struct srv_group *group)
 {
-    const int64_t deadline_ns = srv_now_ns() + SRV_GROUP_STUCK_NS;
+    const int64_t deadline_ns = srv_now_ns() + srv_group_stuck_ns(sim);
     bool answered = false;
     while (!answered) {
         if (group->live.host != NULL) {
@@ -373,7 +378,7 @@ static void take_turn(struct srv_sim *sim, struct srv_group *group, uint64_t tic
     }
     if (group->live.host == NULL && !group->async && is_anybody_due(group, tick, published) &&
         !srv_group_is_paced(sim)) {
-        (void)srv_group_await_restart(sim, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
+        (void)srv_group_await_restart(sim, group, srv_now_ns() + SRV_GROUP_PATIENCE_NS);
     }
     request(sim, group, tick, published);
     srv_group_ask_candidate(sim, group, tick, published);

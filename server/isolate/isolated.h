@@ -21,7 +21,8 @@
 #define SRV_GROUP_MAX 64u
 #define SRV_GROUP_NAME_BYTES 96
 #define SRV_GROUP_BUDGET_NS INT64_C(20000000) /* default budget of a tick in a paced world */
-#define SRV_GROUP_STUCK_NS INT64_C(500000000) /* a host without an answer for this long is ended */
+#define SRV_GROUP_STUCK_NS INT64_C(500000000)    /* a host of a paced world without an answer for this long is ended */
+#define SRV_GROUP_PATIENCE_NS INT64_C(5000000000) /* the same without a pace, where samples must not depend on a busy machine */
 #define SRV_CRASHES_ALLOWED 3u                /* within SRV_CRASH_WINDOW_NS; the last one quarantines the node */
 #define SRV_CRASH_WINDOW_NS INT64_C(60000000000)
 
@@ -55,6 +56,7 @@ struct srv_member {
     bool in_request;
     uint32_t has_last; /* bit i: port i has published */
     unsigned char *last; /* copies of the last published payloads, laid out as node->payloads */
+    char unsaved[240]; /* the reason of node->unsaved */
     /* host supervisor */
     int64_t crash_ns[SRV_CRASHES_ALLOWED];
     uint32_t crashes;
@@ -128,6 +130,8 @@ void srv_member_request(struct srv_sim *sim, struct srv_member *member, uint64_t
 void srv_group_adopt(struct srv_group *group, struct srv_host_link link);
 /* Passes a host to the host supervisor, which ends it. NULL is allowed. */
 void srv_group_release(struct srv_group *group, struct srv_host *host);
+/* A host without an answer for this long is ended. */
+int64_t srv_group_stuck_ns(const struct srv_sim *sim);
 /* The longest time that a tick waits for an answer. */
 int64_t srv_group_timeout_ns(const struct srv_sim *sim, const struct srv_group *group);
 /* Writes the exposure or the inputs of this tick's sample into the slot of a host. Returns the flags of its truth. */
@@ -148,7 +152,7 @@ void srv_group_settle(struct srv_sim *sim, struct srv_group *group);
 bool srv_group_await_restart(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns);
 /* Whether the budget limits the wait of a tick. */
 bool srv_group_is_paced(const struct srv_sim *sim);
-/* Reports an unanswered request, once in a row, and has the host ended after SRV_GROUP_STUCK_NS. */
+/* Reports an unanswered request, once in a row, and has the host ended after srv_group_stuck_ns. */
 void srv_group_report_timeout(struct srv_sim *sim, struct srv_group *group);
 
 /* ---- isolated_motion.c: [tick] ---- */

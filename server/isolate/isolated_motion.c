@@ -194,7 +194,7 @@ static bool ask_for(struct srv_sim *sim, struct srv_member *member, struct srv_h
 {
     struct srv_group *group = member->group;
     const int64_t timeout_ns = srv_group_timeout_ns(sim, group);
-    const int64_t deadline_ns = srv_now_ns() + 2 * SRV_GROUP_STUCK_NS;
+    const int64_t deadline_ns = srv_now_ns() + 2 * srv_group_stuck_ns(sim);
     bool answered = false;
     while (!answered && is_there(sim, group, deadline_ns) && !member->node->live.quarantined) {
         const struct srv_host *host = group->live.host;

@@ -89,7 +89,7 @@ enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *mem
     hand_over(member->node, change, host, member->slot);
     srv_host_link_request(&group->trial, 0);
     const bool answered =
-        srv_host_link_await(sim, group, &group->trial, sim->paced ? group->budget_ns : SRV_GROUP_STUCK_NS);
+        srv_host_link_await(sim, group, &group->trial, sim->paced ? group->budget_ns : srv_group_stuck_ns(sim));
     group->trial.open = false;
     *reason = refusal(host, slot->taken, answered);
     slot->take = SRV_TAKE_NOTHING;

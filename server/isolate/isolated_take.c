@@ -71,11 +71,8 @@ static void settle_both(struct srv_sim *sim, struct srv_member *member, struct s
                         struct srv_sample *candidate, uint64_t tick)
 {
     struct srv_node *node = member->node;
-    const struct oto_step step = {.size = sizeof step,
-                                  .tick = tick,
-                                  .n = candidate->schedule.n,
-                                  .at = srv_schedule_at(&candidate->schedule),
-                                  .outputs = node->live.outputs};
+    const struct oto_step step =
+        oto_step_make(tick, candidate->schedule.n, srv_schedule_at(&candidate->schedule), node->live.outputs);
     sample->asked = candidate->asked = false;
     srv_trial_sample(sim, node, &step, sample->flags | candidate->flags);
 }

@@ -8,6 +8,7 @@
 
 #include "base/child.h"
 #include "base/monotonic.h"
+#include "isolate/own_directory.h"
 #include "plugin/described.h"
 #include "base/futex.h"
 
@@ -204,6 +205,16 @@ static enum oto_status await_ready(struct srv_host *host, oto_warn_function warn
     }
 }
 
+/* A host that runs code of others gets a directory, which srv_host_end removes. */
+static enum oto_status make_own_directory(struct srv_host *host, struct oto_error *error)
+{
+    bool needed = false;
+    for (uint32_t i = 0; i < host->slot_count; i++) {
+        needed = needed || (oto_plugin_descriptor(host->layouts[i].plugin)->flags & OTO_PLUGIN_HOST_ONLY) != 0;
+    }
+    return needed ? srv_own_directory_make(host->own_directory, sizeof host->own_directory, error) : OTO_OK;
+}
+
 static enum oto_status make(struct srv_host *host, const struct srv_host_instance_spec *specs, int32_t fifo_priority,
                             struct oto_error *error)
 {
@@ -227,13 +238,19 @@ static enum oto_status make(struct srv_host *host, const struct srv_host_instanc
     for (uint32_t i = 0; i < host->slot_count; i++) {
         fill_slot(host, i, &specs[i]);
     }
+    status = make_own_directory(host, error);
+    if (status != OTO_OK) {
+        (void)close(memory_fd);
+        return status;
+    }
     struct srv_host_process process;
     const struct srv_host_spawn_options order = {.work = SRV_HOST_RUN,
                                                  .memory_fd = memory_fd,
                                                  .bytes = host->bytes,
                                                  .plugin_fds = fds,
                                                  .plugin_count = plugin_count,
-                                                 .fifo_priority = fifo_priority};
+                                                 .fifo_priority = fifo_priority,
+                                                 .own_directory = host->own_directory};
     status = srv_host_spawn(&order, &process, error);
     (void)close(memory_fd);
     host->pid = process.pid;
@@ -317,6 +334,7 @@ void srv_host_end(struct srv_host *host)
     }
     struct srv_host_process process = {host->pid, host->pid_fd, host->control_fd};
     srv_host_process_end(&process);
+    srv_own_directory_remove(host->own_directory);
     if (host->memory != NULL) {
         (void)munmap(host->memory, host->bytes);
     }

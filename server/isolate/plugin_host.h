@@ -54,6 +54,7 @@ struct srv_host {
     uint32_t landlock; /* ABI of Landlock in force, 0: none */
     uint64_t revision; /* revision of the parameters of its instances */
     uint32_t dead;     /* release: the process has ended */
+    char own_directory[SRV_HOST_DIRECTORY_BYTES]; /* of plugins that run code of others; "": none */
     bool was_stuck;    /* it was killed because it did not answer */
     int end_code, end_status; /* CLD_… and the exit code or signal */
 };
@@ -105,6 +106,7 @@ struct srv_host_spawn_options {
     const int *plugin_fds;
     uint32_t plugin_count;
     int32_t fifo_priority;
+    const char *own_directory; /* where the process may write files; NULL: nowhere */
 };
 enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struct srv_host_process *process,
                                struct oto_error *error);

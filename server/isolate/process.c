@@ -102,7 +102,7 @@ enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struc
 {
     char program[4096] = "";
     int ends[2];
-    const struct srv_host_start_message start = {.magic = SRV_HOST_MAGIC,
+    struct srv_host_start_message start = {.magic = SRV_HOST_MAGIC,
                                                  .version = SRV_HOST_VERSION,
                                                  .work = order->work,
                                                  .plugin_count = order->plugin_count,
@@ -110,6 +110,9 @@ enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struc
                                                  .bytes = order->bytes,
                                                  .fifo_priority = order->fifo_priority};
     *process = (struct srv_host_process){.pid_fd = -1, .control_fd = -1};
+    if (order->own_directory != NULL) {
+        (void)snprintf(start.own_directory, sizeof start.own_directory, "%s", order->own_directory);
+    }
     if (!find_program(program, sizeof program) || access(program, X_OK) != 0) {
         return oto_fail(error, OTO_UNSUPPORTED, "the program " PROGRAM " is not there (%.200s): %s", program,
                         strerror(errno));

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -141,7 +142,7 @@ static bool set_limits(void)
     return set;
 }
 
-enum oto_status host_sandbox_begin(pid_t server, uint32_t *landlock, struct oto_error *error)
+enum oto_status host_sandbox_begin(pid_t server, const char *own_directory, uint32_t *landlock, struct oto_error *error)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !set_limits()) {
         return oto_fail(error, OTO_IO, "the plugin host cannot be confined: %s", strerror(errno));
@@ -149,6 +150,9 @@ enum oto_status host_sandbox_begin(pid_t server, uint32_t *landlock, struct oto_
     if (getppid() != server) {
         return oto_fail(error, OTO_CLOSED, "the server that started this plugin host is gone");
     }
-    *landlock = srv_landlock_close();
+    if (own_directory[0] != '\0' && setenv("TMPDIR", own_directory, 1) != 0) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the environment of the plugin host");
+    }
+    *landlock = srv_landlock_close(own_directory[0] != '\0' ? own_directory : NULL);
     return OTO_OK;
 }

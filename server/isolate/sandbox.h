@@ -10,9 +10,10 @@
 
 /*
  * The process ends with its server, gains no privileges, has limits on files and memory, writes no core file, and is
- * restricted by Landlock, whose ABI is stored in *landlock (0: the kernel has none, and the host runs without).
+ * restricted by Landlock, whose ABI is stored in *landlock (0: the kernel has none, and the host runs without). It may write in
+ * `own_directory` ("": nowhere), which becomes TMPDIR.
  */
-enum oto_status host_sandbox_begin(pid_t server, uint32_t *landlock, struct oto_error *error);
+enum oto_status host_sandbox_begin(pid_t server, const char *own_directory, uint32_t *landlock, struct oto_error *error);
 /* Sets SCHED_FIFO one step below the server's tick thread, if permitted. */
 void host_sandbox_take_priority(int fifo_priority);
 /* Closes the filter: a system call that steps do not need raises SIGSYS from now on. */

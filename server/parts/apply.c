@@ -119,8 +119,9 @@ static const char *word_of(const struct oto_param *param, double value)
 
 static void make_setting(struct making *making, const struct oto_part_setting *setting)
 {
-    const char *word = word_of(oto_param_find(making->descriptor, setting->key), setting->values[0]);
-    struct made *made = next(making, setting->key, setting->place);
+    const struct oto_param *param = oto_param_find(making->descriptor, setting->key);
+    struct made *made = param != NULL ? next(making, setting->key, setting->place) : NULL;
+    const char *word = made != NULL ? word_of(param, setting->values[0]) : NULL;
     if (made != NULL && setting->count > 1) {
         make_list(made, setting->values, setting->count);
     } else if (made != NULL && word != NULL) {
@@ -147,6 +148,29 @@ static void make_floor_range(struct making *making, const struct oto_part_number
         (void)snprintf(text, sizeof text, "%.17g", number->known_s[0]);
         (void)snprintf(key, sizeof key, "%s.bias_instability_tau_min_s", oto_part_triad_name(number->triad));
         make_text(making, key, text, number->place);
+    }
+}
+
+/* Sets what the default adds to the curve of a document: the floor, or the white noise. */
+static void make_default(struct making *making, const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    struct oto_part_curve curve;
+    char key[KEY_BYTES], text[TEXT_BYTES];
+    oto_part_curve(mode, triad, &curve);
+    if (!curve.default_floor && !curve.default_white) {
+        return;
+    }
+    (void)snprintf(key, sizeof key, "%s.%s_%s%s", oto_part_triad_name(triad),
+                   curve.default_floor ? "bias_instability" : "noise_density", part_triad_key(triad),
+                   curve.default_floor ? "" : "_rthz");
+    struct made *made = oto_param_find(making->descriptor, key) != NULL ? next(making, key, mode->place) : NULL;
+    if (made != NULL) {
+        make_list(made, curve.value_u, MOST_AXES);
+    }
+    if (curve.default_floor) {
+        (void)snprintf(key, sizeof key, "%s.bias_instability_tau_max_s", oto_part_triad_name(triad));
+        (void)snprintf(text, sizeof text, "%.17g", fmax(curve.meet_s, OTO_PART_FLOOR_MAX_S));
+        make_text(making, key, text, mode->place);
     }
 }
 
@@ -203,14 +227,11 @@ static void make_all(struct making *making, const struct oto_part *part, const s
         make_number(making, &mode->numbers[i]);
         make_floor_range(making, &mode->numbers[i]);
     }
+    for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
+        make_default(making, mode, (enum oto_part_triad)triad);
+    }
     for (uint32_t i = 0; i < mode->series_count; i++) {
         make_series(making, &mode->series[i]);
-    }
-    for (uint32_t i = 0; mode->params != NULL && i < mode->params->count && making->count < MOST_VALUES; i++) {
-        /* a parameter that the plugin lacks is left out */
-        if (oto_param_find(making->descriptor, mode->params->items[i]->key) != NULL) {
-            making->items[making->count++] = mode->params->items[i];
-        }
     }
     for (uint32_t i = 0; i < mode->setting_count; i++) {
         make_setting(making, &mode->settings[i]);
@@ -225,18 +246,23 @@ static void make_all(struct making *making, const struct oto_part *part, const s
     }
 }
 
-static void warn_noiseless(const struct oto_part *part, const struct oto_part_mode *mode,
-                           const struct oto_plugin_descriptor *descriptor, oto_warn_function warn, void *warn_context)
+/* Warns about triads whose white noise no document gives. */
+static void warn_white(const struct oto_part *part, const struct oto_part_mode *mode,
+                       const struct oto_plugin_descriptor *descriptor, oto_warn_function warn, void *warn_context)
 {
     for (int triad = 0; triad < OTO_PART_TRIADS && warn != NULL; triad++) {
         char sentence[320];
-        if (!has_triad(descriptor, (enum oto_part_triad)triad) || !oto_part_is_noiseless(mode, (enum oto_part_triad)triad)) {
+        struct oto_part_curve curve;
+        const bool is_noiseless = oto_part_is_noiseless(mode, (enum oto_part_triad)triad);
+        oto_part_curve(mode, (enum oto_part_triad)triad, &curve);
+        if (!has_triad(descriptor, (enum oto_part_triad)triad) || (!is_noiseless && !curve.default_white)) {
             continue;
         }
         (void)snprintf(sentence, sizeof sentence,
-                       "part '%.80s', mode '%.48s': the %s is simulated without noise, because no document gives its white "
+                       "part '%.80s', mode '%.48s': the %s is simulated %s, because no document gives its white "
                        "noise; set %s.noise_density_%s_rthz",
                        part->name, mode->name, oto_part_triad_name((enum oto_part_triad)triad),
+                       is_noiseless ? "without noise" : "with default white noise",
                        oto_part_triad_name((enum oto_part_triad)triad), part_triad_key((enum oto_part_triad)triad));
         warn(warn_context, sentence);
     }
@@ -262,7 +288,7 @@ enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_par
         make_all(&making, part, mode);
         map.count = making.count;
         map.items = making.items;
-        warn_noiseless(part, mode, descriptor, warn, warn_context);
+        warn_white(part, mode, descriptor, warn, warn_context);
         status = oto_params_apply(descriptor, &map, params, warn, warn_context, error);
     } else {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the parameters of part '%s'", part->name);

@@ -90,7 +90,7 @@ static bool is_said_missing(const struct oto_part *part, enum oto_part_triad tri
     return false;
 }
 
-static const struct oto_part_series *part_markov(const struct oto_part_mode *mode, enum oto_part_triad triad)
+const struct oto_part_series *part_markov(const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     for (uint32_t i = 0; i < mode->series_count; i++) {
         if (mode->series[i].triad == triad && !mode->series[i].is_sine) {
@@ -102,7 +102,32 @@ static const struct oto_part_series *part_markov(const struct oto_part_mode *mod
 
 bool oto_part_is_noiseless(const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
-    return part_has_triad(mode, triad) && of_use(mode, triad, PART_USE_WHITE) == NULL && part_markov(mode, triad) == NULL;
+    struct oto_part_curve curve;
+    oto_part_curve(mode, triad, &curve);
+    return part_has_triad(mode, triad) && of_use(mode, triad, PART_USE_WHITE) == NULL && part_markov(mode, triad) == NULL &&
+           !curve.default_white;
+}
+
+/* Requires each triad with noise to state the averaging times of its documents, or `missing` to list them. */
+static enum oto_status check_known(const struct oto_part *part, const struct oto_part_mode *mode, enum oto_part_triad triad,
+                                   struct oto_error *error)
+{
+    struct oto_part_curve curve;
+    oto_part_curve(mode, triad, &curve);
+    const bool has_noise =
+        of_use(mode, triad, PART_USE_WHITE) != NULL || of_use(mode, triad, PART_USE_INSTABILITY) != NULL;
+    const bool is_missing = is_said_missing(part, triad, "known_s");
+    if (has_noise && curve.known_s == 0.0 && !is_missing && part_markov(mode, triad) == NULL) {
+        return oto_value_fail(mode->place, error, OTO_INVALID,
+                              "mode '%.48s' has no known_s, the averaging times that the document shows, in a number of the %s, "
+                              "and `missing` does not list %s.known_s",
+                              mode->name, oto_part_triad_name(triad), oto_part_triad_name(triad));
+    }
+    if (curve.known_s > 0.0 && is_missing) {
+        return oto_value_fail(mode->place, error, OTO_CONFLICT, "mode '%.48s': known_s of the %s is given and listed in `missing`",
+                              mode->name, oto_part_triad_name(triad));
+    }
+    return OTO_OK;
 }
 
 /* Requires range and noise of each triad, or an entry in `missing`, so that no term is zero by omission. */
@@ -136,7 +161,8 @@ static enum oto_status check_triad(const struct oto_part *part, const struct oto
             digit->place, error, OTO_RANGE, "mode '%.48s': the resolution is %g %s, more than the range of %g %s",
             mode->name, digit->value_u[0], oto_part_triad_unit(triad), range->value_u[0], oto_part_triad_unit(triad));
     }
-    return check_complete(part, mode, triad, error);
+    const enum oto_status status = check_complete(part, mode, triad, error);
+    return status == OTO_OK ? check_known(part, mode, triad, error) : status;
 }
 
 /* Refuses a number for a term that `missing` lists. */

@@ -41,7 +41,7 @@ struct oto_part_number {
     bool is_derived;    /* derived from other numbers, as `source` explains */
     bool is_spread;     /* ± printed: a standard deviation is drawn from it for each axis and unit */
     double sigma;       /* of a spread: how many standard deviations the number is; typ 1, max 3, or as the file states */
-    double known_s[2];  /* averaging times to which the document's Allan curve is known; 0: not stated */
+    double known_s[2];  /* of white noise and of a floor: averaging times at which the document shows it; 0: not stated */
     const char *source; /* "ds p.8 Table 1": document id, then the place in the document */
     bool is_applied;    /* false: the number is information only and sets no parameter */
     double value_u[3];  /* three values, in the triad's unit */
@@ -61,7 +61,7 @@ struct oto_part_series {
     const struct oto_value *place;
 };
 
-enum { OTO_PART_SETTING_VALUES = 4 };
+enum { OTO_PART_SETTING_VALUES = 6 }; /* the elements of a matrix off its diagonal */
 
 /* A number that names a parameter of the plugin, in the parameter's unit. */
 struct oto_part_setting {
@@ -82,11 +82,10 @@ struct oto_part_mode {
     const struct oto_value *output_rate_place, *place;
     uint32_t number_count;
     struct oto_part_number *numbers;
-    const struct oto_value *params; /* parameters by their own keys, of fitted parts; NULL: none */
     uint32_t series_count;
     struct oto_part_series series[2 * OTO_PART_TRIADS];
     uint32_t setting_count;
-    struct oto_part_setting *settings; /* the numbers of a part of kind OTO_PART_KIND_SETTINGS */
+    struct oto_part_setting *settings; /* all numbers of a part of kind OTO_PART_KIND_SETTINGS; what the terms of a triad lack */
 };
 
 enum oto_part_kind { OTO_PART_KIND_MAGNETOMETER, OTO_PART_KIND_IMU, OTO_PART_KIND_SETTINGS };
@@ -147,11 +146,26 @@ struct oto_part_noise {
     double walk_u_rts[3];    /* K */
 };
 OTO_API void oto_part_noise(const struct oto_part_mode *mode, enum oto_part_triad triad, struct oto_part_noise *noise);
-/* True if nothing in the mode gives the triad white or correlated noise: it is simulated without noise. */
+/* True if nothing gives the triad white or correlated noise, nor a default: it is simulated without noise. */
 OTO_API bool oto_part_is_noiseless(const struct oto_part_mode *mode, enum oto_part_triad triad);
 /* The averaging time to which a part's flicker floor is continued, where its document states nothing. */
 #define OTO_PART_FLOOR_MAX_S 1e5
 #define OTO_PART_ALLAN_FLOOR 0.66428 /* sqrt(2 ln 2 / π): floor over B */
+/*
+ * The averaging time at which white noise is taken to meet the floor, where the document gives one of the two and no averaging
+ * times. In the documents of the library that give both, the median is 13 s.
+ */
+#define OTO_PART_MEET_S 10.0
+
+/* How far the documents know the Allan deviation of a triad, and what the default adds to it. */
+struct oto_part_curve {
+    double known_s;     /* longest averaging time that the documents show; 0: not stated */
+    bool default_floor; /* no document gives a floor: `value_u` is the default B */
+    bool default_white; /* no document gives white noise: `value_u` is the default single-sided density */
+    double meet_s;      /* averaging time at which white noise and default meet */
+    double value_u[3];
+};
+OTO_API void oto_part_curve(const struct oto_part_mode *mode, enum oto_part_triad triad, struct oto_part_curve *curve);
 
 /* Warns about parameters that are probably wrong. Each sentence names the parameter, its value, and the reason. */
 OTO_API void oto_params_check_plausible(const struct oto_plugin_descriptor *descriptor, const struct oto_params *params,

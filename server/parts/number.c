@@ -207,7 +207,7 @@ static enum oto_status read_known(const struct oto_value *map, const struct part
     if (known == NULL) {
         return OTO_OK;
     }
-    if (term->use != PART_USE_INSTABILITY) {
+    if (term->use != PART_USE_INSTABILITY && term->use != PART_USE_WHITE) {
         return oto_value_fail_key(known, error, OTO_CONFLICT, "%s has no averaging times: remove `known_s`", term->name);
     }
     if (known->kind != OTO_VALUE_LIST || known->count != 2 ||

@@ -20,7 +20,7 @@ static const struct {
 } worst_density[OTO_PART_TRIADS] = {
     {400 * 9.80665e-6, "MPU-6050, 400 µg/√Hz"},
     {0.015 * 3.14159265358979323846 / 180, "ICM-20948, 0.015 °/s/√Hz"},
-    {2.5 * 1.41421356237309504880 / 10, "BMC150 in CISS, 2.5 µT rms at 100 Hz"},
+    {1.4 / 2.23606797749978969641, "BMM150 in its low-power preset, 1.4 µT rms at 10 Hz"},
 };
 
 /* Smallest useful ranges. The weakest field of the Earth's surface, in the South Atlantic, is about 22 µT. */

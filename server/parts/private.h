@@ -27,11 +27,13 @@ enum oto_status part_mode_check(const struct oto_part *part, struct oto_part_mod
 /* Reads the `parameters` of a mode, those of `common` first. */
 enum oto_status part_settings_read(const struct oto_part *part, const struct oto_value *common, const struct oto_value *map,
                                    struct oto_part_mode *mode, struct oto_error *error);
-/* Checks that the plugin has all parameters that the mode sets, in the same units; otherwise INVALID. */
+/* Checks the units, and for parts without triads that the plugin has all parameters that the mode sets; otherwise INVALID. */
 enum oto_status part_settings_fit(const struct oto_part *part, const struct oto_part_mode *mode,
                                   const struct oto_plugin_descriptor *descriptor, struct oto_error *error);
 
 bool part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad);
+/* The Gauss-Markov processes of a triad; NULL: none. */
+const struct oto_part_series *part_markov(const struct oto_part_mode *mode, enum oto_part_triad triad);
 
 /* Refuses unknown keys of a map, with a suggestion. */
 enum oto_status part_check_keys(const struct oto_value *map, const char *const *keys, size_t count,

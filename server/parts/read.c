@@ -69,14 +69,14 @@ static enum oto_status read_documents(const struct oto_value *root, struct oto_p
     return status;
 }
 
-/* True for the name of a term, such as "gyroscope.in_run_bias_stability", or "output_rate". */
+/* True for the name of a term, such as "gyroscope.in_run_bias_stability", for "gyroscope.known_s", and for "output_rate". */
 static bool is_missing_name(const char *name)
 {
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
         const char *word = oto_part_triad_name((enum oto_part_triad)triad);
         const size_t length = strlen(word);
         if (strncmp(name, word, length) == 0 && name[length] == '.') {
-            return part_term_find(name + length + 1) != NULL;
+            return part_term_find(name + length + 1) != NULL || strcmp(name + length + 1, "known_s") == 0;
         }
     }
     return strcmp(name, "output_rate") == 0;
@@ -183,17 +183,13 @@ static enum oto_status read_rate(const struct oto_part *part, const struct oto_v
 static enum oto_status read_mode(const struct oto_part *part, const struct oto_value *common,
                                  const struct oto_value *map, struct oto_part_mode *mode, struct oto_error *error)
 {
-    static const char *const keys[] = {"filter", "output_rate", "accelerometer", "gyroscope", "magnetometer", "params",
-                                       "note", "parameters"};
+    static const char *const keys[] = {"filter", "output_rate", "accelerometer", "gyroscope", "magnetometer", "note",
+                                       "parameters"};
     enum oto_status status = part_check_keys(map, keys, sizeof keys / sizeof *keys, error);
     if (status != OTO_OK) {
         return status;
     }
     mode->name = map->key;
-    mode->params = oto_value_get(map, "params");
-    if (mode->params != NULL && mode->params->kind != OTO_VALUE_MAP) {
-        return oto_value_expected(mode->params, error, "a map of parameters by their keys");
-    }
     mode->place = map;
     mode->numbers = calloc((size_t)count_numbers(map) + count_numbers(common) + 1, sizeof *mode->numbers);
     if (mode->numbers == NULL) {

@@ -1,6 +1,6 @@
 /*
  * Settings: numbers of a part that name a parameter of its plugin, in the parameter's own unit. Parts whose quantities are not
- * those of a triad consist of them. [loop]
+ * those of a triad consist of them; other parts have them where the terms of a triad do not suffice, as a matrix. [loop]
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static enum oto_status read_values(const struct oto_value *value, struct oto_par
         return oto_value_f64(value, &setting->values[0], error);
     }
     if (value->kind != OTO_VALUE_LIST || value->count == 0 || value->count > OTO_PART_SETTING_VALUES) {
-        return oto_value_expected(value, error, "a number, or a list of at most 4 numbers");
+        return oto_value_expected(value, error, "a number, or a list of at most 6 numbers");
     }
     setting->count = value->count;
     for (uint32_t i = 0; i < value->count; i++) {
@@ -86,10 +86,6 @@ enum oto_status part_settings_read(const struct oto_part *part, const struct oto
                                    struct oto_part_mode *mode, struct oto_error *error)
 {
     const uint32_t count = count_in(common) + count_in(map);
-    if (count > 0 && part->kind != OTO_PART_KIND_SETTINGS) {
-        return oto_value_fail(map, error, OTO_INVALID, "parts of kind %s have numbers of triads, not `parameters`",
-                              part->kind_name);
-    }
     if (count == 0) {
         return part->kind != OTO_PART_KIND_SETTINGS
                    ? OTO_OK
@@ -119,6 +115,9 @@ enum oto_status part_settings_fit(const struct oto_part *part, const struct oto_
     for (uint32_t i = 0; i < mode->setting_count; i++) {
         const struct oto_part_setting *setting = &mode->settings[i];
         const struct oto_param *param = oto_param_find(descriptor, setting->key);
+        if (param == NULL && part->kind != OTO_PART_KIND_SETTINGS) {
+            continue; /* left out, as the terms of a triad that the plugin lacks */
+        }
         if (param == NULL) {
             return oto_value_fail_key(setting->place, error, OTO_INVALID, "part '%.100s' sets %s, which plugin '%s' has not",
                                       part->name, setting->key, descriptor->id);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "otolith/version.h"
 #include "play/player.h"
 
@@ -259,7 +260,7 @@ bool srv_player_has_room(void *context, uint32_t channel)
             if (lossless->channels[i] != channel || ring->head + 1 - lossless->next[i] <= ring->mask - ring->mask / 8) {
                 continue;
             }
-            const int64_t now_ns = srv_player_now_ns();
+            const int64_t now_ns = srv_now_ns();
             player->stalled_ns = player->stalled_ns == 0 ? now_ns : player->stalled_ns;
             if (now_ns - player->stalled_ns < LOSSLESS_LIMIT_NS) {
                 return false;

@@ -2,7 +2,6 @@
  * otolith-player: serves a recording as a world. Shared memory, control socket and publisher are those of a live world, so
  * that every reader works with it; the samples are the recorded ones. `otolith play` starts it.
  */
-#include <argp.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
@@ -11,14 +10,14 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/monotonic.h"
 #include "otolith/version.h"
 #include "play/player.h"
+#include "program/program.h"
 
 #define SAMPLES_PER_TURN 4096
 #define PACED_TURN_MS 1
@@ -33,13 +32,13 @@ struct options {
     const char *listen[MOST_LISTEN];
     uint32_t listen_count;
     double scale, start_s;
-    bool paused, loop, hold, no_publish, insecure;
+    bool paused, loop, hold, no_publish, insecure, json;
 };
 
 struct program {
+    struct srv_program base;
     struct options options;
     struct srv_player player;
-    int signal_fd;
     pid_t publisher;
     int64_t publisher_started_ns;
 };
@@ -58,6 +57,7 @@ static const struct argp_option rows[] = {
     {"listen", KEY_LISTEN, "URL", 0, "publish here too, for example tcp://127.0.0.1:7450; may be repeated", 0},
     {"insecure", KEY_INSECURE, NULL, 0, "accept tcp:// addresses beyond this machine: everybody who reaches the port may read", 0},
     {"no-publish", KEY_NO_PUBLISH, NULL, 0, "start no publisher", 0},
+    {"json", 'j', NULL, 0, "print JSON: a line at the start, and one at the end", 0},
     {0}};
 
 static double number(const char *text, const char *option, double least, struct argp_state *state)
@@ -103,13 +103,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->name = argument;
         return 0;
     case KEY_LISTEN:
-        if (options->listen_count == MOST_LISTEN) {
-            argp_error(state, "at most %d --listen", MOST_LISTEN);
-        }
-        options->listen[options->listen_count++] = argument;
+        srv_program_add(state, "--listen", options->listen, &options->listen_count, MOST_LISTEN, argument);
         return 0;
     case KEY_NO_PUBLISH:
         options->no_publish = true;
+        return 0;
+    case 'j':
+        options->json = true;
         return 0;
     case KEY_INSECURE:
         options->insecure = true;
@@ -133,19 +133,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 /* ---- pace ---- */
 
-int64_t srv_player_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 void srv_player_pace(struct srv_player *player, bool paused, double scale)
 {
     player->paused = paused;
     player->scale = scale;
     player->base_ns = player->playback.t_ns;
-    player->base_real_ns = srv_player_now_ns();
+    player->base_real_ns = srv_now_ns();
     srv_playback_state(&player->playback, paused ? OTO_SERVER_PAUSED : OTO_SERVER_RUNNING,
                        scale == 0.0 ? OTO_MODE_ASAP : OTO_MODE_REALTIME, scale == 0.0 ? 1.0 : scale);
 }
@@ -153,7 +146,7 @@ void srv_player_pace(struct srv_player *player, bool paused, double scale)
 /* The simulated time that the playback should have reached. */
 static int64_t target_ns(const struct srv_player *player)
 {
-    const double passed_ns = (double)(srv_player_now_ns() - player->base_real_ns) * player->scale;
+    const double passed_ns = (double)(srv_now_ns() - player->base_real_ns) * player->scale;
     const double target = (double)player->base_ns + passed_ns;
     return player->scale == 0.0 || target > (double)player->playback.end_ns ? player->playback.end_ns : (int64_t)target;
 }
@@ -219,7 +212,7 @@ static void start_publisher(struct program *program)
         program->publisher = 0;
     }
     (void)posix_spawn_file_actions_destroy(&files);
-    program->publisher_started_ns = srv_player_now_ns();
+    program->publisher_started_ns = srv_now_ns();
 }
 
 /* Restarts the publisher when it has ended: a publisher ends with its run, also after a seek. */
@@ -229,7 +222,7 @@ static void keep_publisher(struct program *program)
         program->publisher = 0;
     }
     if (program->publisher == 0 && !program->options.no_publish && !program->player.ended &&
-        srv_player_now_ns() - program->publisher_started_ns > PUBLISHER_BACK_OFF_NS) {
+        srv_now_ns() - program->publisher_started_ns > PUBLISHER_BACK_OFF_NS) {
         start_publisher(program);
     }
 }
@@ -243,19 +236,6 @@ static void stop_publisher(const struct program *program)
 }
 
 /* ---- start and end ---- */
-
-static bool take_signals(struct program *program)
-{
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    program->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return program->signal_fd >= 0;
-}
 
 static enum oto_status open_player(struct program *program, struct oto_error *error)
 {
@@ -300,7 +280,7 @@ static int turn_ms(const struct srv_player *player)
 static void wait_and_serve(struct program *program)
 {
     struct srv_player *player = &program->player;
-    struct pollfd fds[2 + SRV_PLAYER_MOST_CLIENTS] = {{.fd = program->signal_fd, .events = POLLIN},
+    struct pollfd fds[2 + SRV_PLAYER_MOST_CLIENTS] = {{.fd = program->base.signal_fd, .events = POLLIN},
                                                       {.fd = player->listen_fd, .events = POLLIN}};
     const uint32_t count = player->client_count;
     for (uint32_t i = 0; i < count; i++) {
@@ -340,30 +320,51 @@ static enum oto_status run(struct program *program, struct oto_error *error)
     return status;
 }
 
+/* A world's name needs no escaping. */
+static void print_start(const struct program *program)
+{
+    const struct srv_playback *playback = &program->player.playback;
+    srv_program_print(&program->base, "%s plays (pid %ld): %.9g s to %.9g s of '%s'", playback->world, (long)getpid(),
+                      (double)playback->start_ns * 1e-9, (double)playback->end_ns * 1e-9, program->options.file);
+    if (program->options.json) {
+        (void)printf("{\"world\": \"%s\", \"pid\": %ld, \"start_s\": %.9f, \"end_s\": %.9f}\n", playback->world, (long)getpid(),
+                     (double)playback->start_ns * 1e-9, (double)playback->end_ns * 1e-9);
+        (void)fflush(stdout);
+    }
+}
+
+static void print_end(const struct program *program)
+{
+    const struct srv_playback *playback = &program->player.playback;
+    if (playback->out_of_order > 0) {
+        srv_program_print(&program->base, "%llu samples came after later ones of their topic, and were left out",
+                          (unsigned long long)playback->out_of_order);
+    }
+    if (program->options.json) {
+        (void)printf("{\"world\": \"%s\", \"t_s\": %.9f, \"samples\": %llu, \"left_out\": %llu}\n", playback->world,
+                     (double)playback->t_ns * 1e-9, (unsigned long long)playback->published, (unsigned long long)playback->out_of_order);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    static struct program program = {.options = {.scale = 1.0}};
+    static struct program program = {.base.name = "otolith-player", .options = {.scale = 1.0}};
     const struct argp argp = {rows, parse, "FILE.mcap",
                               "Serve a recording as a world: its samples in shared memory and over nng, as they were.", NULL, NULL, NULL};
     struct oto_error error = {0};
-    argp_err_exit_status = 2;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &program.options) != 0 || !take_signals(&program)) {
+    srv_program_options(&argp, NULL, argc, argv, &program.options);
+    if (!srv_program_begin(&program.base)) {
         return EXIT_FAILURE;
     }
     enum oto_status status = open_player(&program, &error);
     const bool serves = status == OTO_OK;
     if (serves) {
-        (void)fprintf(stderr, "otolith-player: %s plays (pid %ld): %.9g s to %.9g s of '%s'\n", program.player.playback.world,
-                      (long)getpid(), (double)program.player.playback.start_ns * 1e-9, (double)program.player.playback.end_ns * 1e-9,
-                      program.options.file);
+        print_start(&program);
         status = run(&program, &error);
+        print_end(&program);
     }
     if (status != OTO_OK) {
-        (void)fprintf(stderr, "otolith-player: %s\n", error.text);
-    }
-    if (program.player.playback.out_of_order > 0) {
-        (void)fprintf(stderr, "otolith-player: %llu samples came after later ones of their topic, and were left out\n",
-                      (unsigned long long)program.player.playback.out_of_order);
+        srv_program_print(&program.base, "%s", error.text);
     }
     stop_publisher(&program);
     srv_player_close_clients(&program.player);

@@ -42,7 +42,6 @@ struct srv_player {
     unsigned char received[OTO_MESSAGE_MAX_BYTES], reply[OTO_MESSAGE_MAX_BYTES];
 };
 
-int64_t srv_player_now_ns(void); /* CLOCK_MONOTONIC */
 /* Sets pause and scale from now on. */
 void srv_player_pace(struct srv_player *player, bool paused, double scale);
 /* Publishes the samples up to simulated time until_ns. */

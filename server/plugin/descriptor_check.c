@@ -48,8 +48,8 @@ static enum oto_status check_identity(const struct oto_plugin_descriptor *descri
         return oto_fail(error, OTO_PLUGIN, "its version '%.40s' is not 1 to 15 printable characters",
                         descriptor->version != NULL ? descriptor->version : "(NULL)");
     }
-    if (descriptor->text == NULL || (descriptor->flags & ~(OTO_PLUGIN_ANY_RATE | OTO_PLUGIN_FEELS_ALL)) != 0) {
-        return oto_fail(error, OTO_PLUGIN, "its descriptor has no text, or flags 0x%x; OTO_PLUGIN_ANY_RATE and OTO_PLUGIN_FEELS of disturbances are accepted",
+    if (descriptor->text == NULL || (descriptor->flags & ~(OTO_PLUGIN_ANY_RATE | OTO_PLUGIN_HOST_ONLY | OTO_PLUGIN_FEELS_ALL)) != 0) {
+        return oto_fail(error, OTO_PLUGIN, "its descriptor has no text, or flags 0x%x; OTO_PLUGIN_ANY_RATE, OTO_PLUGIN_HOST_ONLY and OTO_PLUGIN_FEELS of disturbances are accepted",
                         descriptor->flags);
     }
     for (size_t i = 0; descriptor->kind != NULL && i < sizeof kinds / sizeof *kinds; i++) {

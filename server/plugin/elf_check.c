@@ -152,7 +152,7 @@ static bool check_needs(struct check *check)
     static const char *const allowed[] = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"};
     for (uint32_t i = 0; i < check->dynamic.need_count; i++) {
         const char *name = elf_string(&check->view, &check->dynamic, check->dynamic.needs[i]);
-        bool known = check->relaxed && name != NULL;
+        bool known = (check->relaxed || check->result->host_only) && name != NULL;
         for (size_t k = 0; name != NULL && k < sizeof allowed / sizeof *allowed; k++) {
             known = known || strcmp(name, allowed[k]) == 0;
         }
@@ -187,7 +187,7 @@ static bool check_dynamic(struct check *check)
     if (dynamic->preinit_array_bytes != 0) {
         return refuse(check, OTO_ELF_CONSTRUCTORS, "it has pre-initialisers");
     }
-    return check_needs(check);
+    return true;
 }
 
 static bool is_entry(struct check *check, const Elf64_Sym *symbol, const char *name)
@@ -228,7 +228,9 @@ static bool check_symbols(struct check *check)
         if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC && symbol.st_shndx != SHN_UNDEF) {
             return refuse(check, OTO_ELF_IFUNC, "'%.100s' is an indirect function", name);
         }
-        entry_seen = entry_seen || (symbol.st_shndx != SHN_UNDEF && is_entry(check, &symbol, name));
+        const bool defined = symbol.st_shndx != SHN_UNDEF;
+        entry_seen = entry_seen || (defined && is_entry(check, &symbol, name));
+        check->result->host_only = check->result->host_only || (defined && strcmp(name, OTO_PLUGIN_HOST_ONLY_SYMBOL) == 0);
     }
     if (!entry_seen) {
         return refuse(check, OTO_ELF_ENTRY, "it does not export `" OTO_PLUGIN_SYMBOL "` as data");
@@ -262,7 +264,7 @@ bool oto_elf_check(const void *bytes, size_t size, bool relaxed, struct oto_elf_
     struct check check = {.view = {.bytes = bytes, .size = size}, .relaxed = relaxed, .result = result};
     memset(result, 0, sizeof *result);
     return check_header(&check) && read_segments(&check) && check_segments(&check) && check_dynamic(&check) &&
-           check_symbols(&check) && check_digest(&check);
+           check_symbols(&check) && check_needs(&check) && check_digest(&check);
 }
 
 /* Checks each symbol that the file imports. Weak symbols of the compiler's start files are in the list too. */
@@ -270,7 +272,8 @@ bool oto_elf_check_imports(const void *bytes, size_t size, bool relaxed, struct 
 {
     struct check check = {.view = {.bytes = bytes, .size = size}, .relaxed = relaxed, .result = result};
     memset(result, 0, sizeof *result);
-    if (!check_header(&check) || !read_segments(&check) || !check_dynamic(&check) || !check_symbols(&check)) {
+    if (!check_header(&check) || !read_segments(&check) || !check_dynamic(&check) || !check_symbols(&check) ||
+        !check_needs(&check)) {
         return false;
     }
     uint64_t table = 0;
@@ -283,7 +286,7 @@ bool oto_elf_check_imports(const void *bytes, size_t size, bool relaxed, struct 
             continue;
         }
         const char *name = elf_string(&check.view, &check.dynamic, symbol.st_name);
-        if (name == NULL || (!relaxed && !oto_elf_import_is_allowed(name))) {
+        if (name == NULL || (!relaxed && !result->host_only && !oto_elf_import_is_allowed(name))) {
             return refuse(&check, OTO_ELF_IMPORTS, "it imports '%.100s'", name != NULL ? name : "");
         }
     }

@@ -29,7 +29,7 @@
     X(UNIQUE_SYMBOL, "unique-symbol",     "a unique symbol pins the library for ever: compile with -fno-gnu-unique") \
     X(IFUNC,         "indirect-function", "an indirect function runs code while loading and differs between machines") \
     X(CONSTRUCTORS,  "constructors",      "a plugin runs no code when it is loaded or unloaded") \
-    X(NEEDS,         "needs",             "a plugin needs nothing but libc.so.6 and libm.so.6") \
+    X(NEEDS,         "needs",             "a plugin needs nothing but libc.so.6 and libm.so.6, unless it runs in a plugin host only") \
     X(ENTRY,         "entry",             "a plugin exports the constant `otolith_plugin`: end it with OTO_PLUGIN_DEFINE") \
     X(DIGEST,        "digest",            "a plugin file is as its linker wrote it: build or copy it again") \
     X(IMPORTS,       "imports",           "an isolated plugin imports only functions that use only its memory")
@@ -50,6 +50,7 @@ struct oto_elf_result {
     size_t entry_bytes;
     size_t digest_offset;   /* where the digest is or belongs; 0: the file has no place for one */
     uint64_t digest;        /* the digest that belongs in the file */
+    bool host_only;         /* it exports `otolith_plugin_host_only`: rules `needs` and `imports` do not apply */
 };
 
 /* `relaxed` is for sanitizer and coverage builds, whose objects have constructors, libraries and TLS of their own. */

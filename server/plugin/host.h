@@ -143,6 +143,12 @@ OTO_API enum oto_status oto_prepare(const struct oto_plugin *plugin, const struc
                             struct oto_prepared *prepared, struct oto_error *error);
 OTO_API void oto_prepared_free(struct oto_prepared *prepared);
 
+/* One call of `step`; the caller adds the part of the instance's kind. */
+static inline struct oto_step oto_step_make(uint64_t tick, uint64_t n, struct oto_instant at, struct oto_output *outputs)
+{
+    return (struct oto_step){.size = sizeof(struct oto_step), .tick = tick, .n = n, .at = at, .outputs = outputs};
+}
+
 /* As oto_model_open (otolith/model.h), with parameters from a document: a map, or NULL. */
 enum oto_status srv_model_open(const char *name, const struct oto_value *params, oto_warn_function warn, void *warn_context,
                                struct oto_model **model, struct oto_error *error);

@@ -140,6 +140,20 @@ static struct oto_plugin *begin(const char *path, struct oto_error *error)
     return made;
 }
 
+/* The symbol in the file and the flag in the descriptor say the same. */
+static enum oto_status check_host_only(const struct oto_plugin *plugin, struct oto_error *error)
+{
+    struct oto_error reason = {.status = OTO_PLUGIN};
+    const bool flagged = (plugin->descriptor.flags & OTO_PLUGIN_HOST_ONLY) != 0;
+    if (flagged == plugin->stage.host_only) {
+        return OTO_OK;
+    }
+    (void)oto_fail(&reason, OTO_PLUGIN, "it has %s without %s; define it with OTO_PLUGIN_DEFINE_HOST_ONLY and set the flag",
+                   flagged ? "the flag OTO_PLUGIN_HOST_ONLY" : "the symbol `" OTO_PLUGIN_HOST_ONLY_SYMBOL "`",
+                   flagged ? "the symbol" : "the flag OTO_PLUGIN_HOST_ONLY");
+    return refuse(plugin, &reason, error);
+}
+
 /* Maps the staged copy. */
 static enum oto_status finish(struct oto_plugin *made, enum oto_status status, struct oto_plugin **plugin,
                               struct oto_error *error)
@@ -149,6 +163,9 @@ static enum oto_status finish(struct oto_plugin *made, enum oto_status status, s
     }
     if (status == OTO_OK) {
         status = read_entry(made, dlsym(made->handle, OTO_PLUGIN_SYMBOL), error);
+    }
+    if (status == OTO_OK) {
+        status = check_host_only(made, error);
     }
     if (status != OTO_OK) {
         (void)oto_plugin_close(made);
@@ -277,6 +294,9 @@ enum oto_status oto_plugin_make_described(int fd, const char *path, void *packed
     if (status == OTO_OK && (oto_description_unpack(packed, bytes, &description, &reason) != OTO_OK ||
                              read_description(made, description, &reason) != OTO_OK)) {
         status = refuse(made, &reason, error);
+    }
+    if (status == OTO_OK) {
+        status = check_host_only(made, error);
     }
     if (status != OTO_OK) {
         (void)oto_plugin_close(made);

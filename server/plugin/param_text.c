@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/json_text.h"
 #include "params.h"
 
 /* Text with a limit. `used` counts beyond it, so that a cut is detected. */
@@ -35,7 +36,7 @@ static bool put_name(struct writer *writer, const struct oto_param *param, doubl
 static void put_f64(struct writer *writer, const struct oto_param *param, const uint8_t *at)
 {
     double value;
-    char text[32];
+    char text[OTO_DECIMAL_BYTES];
     memcpy(&value, at, sizeof value);
     if (put_name(writer, param, value)) {
         return;
@@ -44,13 +45,7 @@ static void put_f64(struct writer *writer, const struct oto_param *param, const 
         put(writer, "null"); /* required and not set */
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
-            break;
-        }
-    }
-    put(writer, "%s", text);
+    put(writer, "%s", oto_shortest_decimal(value, text));
 }
 
 static void put_i64(struct writer *writer, const struct oto_param *param, const uint8_t *at)

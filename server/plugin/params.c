@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "descriptor_check.h"
 
@@ -51,7 +52,6 @@ void param_fill_defaults(struct param_table table, uint8_t *block)
         if (param->type == OTO_PARAM_IGNORED) {
             continue;
         }
-        memset(at, 0, oto_param_bytes(param));
         if ((param->flags & OTO_PARAM_REQUIRED) != 0) {
             fill_unset(param, at);
         } else {
@@ -99,9 +99,17 @@ static void update_rate(const struct oto_plugin_descriptor *descriptor, struct o
     params->rate_hz = isfinite(params->rate_hz) ? params->rate_hz : 0;
 }
 
+/*
+ * A long block consists mostly of empty places of lists. It has whole pages, and pages that would hold only zeros are never
+ * written: they take no memory.
+ */
+#define PAGE_BYTES 4096u
+#define PAGED_FROM_BYTES (4 * PAGE_BYTES)
+
 /* The header in front of a parameter block. Copies share the block until one of them changes. */
 struct shared {
     uint64_t holders;
+    uint64_t bytes; /* of header and block */
     _Alignas(16) unsigned char block[];
 };
 
@@ -110,14 +118,52 @@ static struct shared *shared_of(const struct oto_params *params)
     return (struct shared *)(void *)((unsigned char *)params->block - offsetof(struct shared, block));
 }
 
+/* Zeroed memory. */
+static struct shared *alloc_shared(uint64_t bytes)
+{
+    if (bytes < PAGED_FROM_BYTES) {
+        return calloc(1, bytes);
+    }
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) {
+        return NULL;
+    }
+    (void)madvise(pages, bytes, MADV_NOHUGEPAGE); /* a large page would include the pages of zeros */
+    return pages;
+}
+
+static void free_shared(struct shared *shared)
+{
+    if (shared->bytes < PAGED_FROM_BYTES) {
+        free(shared);
+    } else {
+        (void)munmap(shared, shared->bytes);
+    }
+}
+
+/* Writes only to pages that differ. */
+static void copy_values(const struct oto_params *to, const struct oto_params *from)
+{
+    unsigned char *target = to->block;
+    const unsigned char *source = from->block;
+    for (uint64_t at = 0; at < from->bytes; at += PAGE_BYTES) {
+        const uint64_t rest = from->bytes - at, part = rest < PAGE_BYTES ? rest : PAGE_BYTES;
+        if (memcmp(target + at, source + at, part) != 0) {
+            memcpy(target + at, source + at, part);
+        }
+    }
+}
+
 static enum oto_status make_block(struct oto_params *params, const char *plugin, struct oto_error *error)
 {
-    struct shared *shared = calloc(1, sizeof *shared + (params->bytes > 0 ? params->bytes : 8));
+    const uint64_t bytes = sizeof(struct shared) + (params->bytes > 0 ? params->bytes : 8);
+    struct shared *shared = alloc_shared(bytes);
     if (shared == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu bytes of parameters of plugin '%s'",
                         (unsigned long long)params->bytes, plugin);
     }
     shared->holders = 1;
+    shared->bytes = bytes;
     params->block = shared->block;
     return OTO_OK;
 }
@@ -149,7 +195,7 @@ static enum oto_status copy_block(const struct oto_plugin_descriptor *descriptor
     *to = (struct oto_params){.bytes = from->bytes, .rate_hz = from->rate_hz};
     const enum oto_status status = make_block(to, descriptor->id, error);
     if (status == OTO_OK) {
-        memcpy(to->block, from->block, from->bytes);
+        copy_values(to, from);
     }
     return status;
 }
@@ -160,7 +206,7 @@ void oto_params_free(struct oto_params *params)
         return;
     }
     if (params->block != NULL && __atomic_sub_fetch(&shared_of(params)->holders, 1, __ATOMIC_ACQ_REL) == 0) {
-        free(shared_of(params));
+        free_shared(shared_of(params));
     }
     *params = (struct oto_params){0};
 }
@@ -181,7 +227,7 @@ static enum oto_status finish_change(const struct oto_plugin_descriptor *descrip
                                      struct oto_params *changed, struct oto_params *params)
 {
     if (status == OTO_OK && __atomic_load_n(&shared_of(params)->holders, __ATOMIC_ACQUIRE) == 1) {
-        memcpy(params->block, changed->block, params->bytes);
+        copy_values(params, changed);
     } else if (status == OTO_OK) {
         const struct oto_params shared = *params;
         *params = *changed;

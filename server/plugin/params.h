@@ -28,6 +28,7 @@ struct param_path {
     char foreign[PARAM_PATH_BYTES]; /* joined by '/' */
 };
 
+/* Writes the defaults to a zeroed block. */
 void param_fill_defaults(struct param_table table, uint8_t *block);
 /* The first required parameter without a value; NULL if there is none. */
 const struct oto_param *param_missing(struct param_table table, const uint8_t *block);

@@ -76,13 +76,15 @@ static enum oto_status refuse(const char *path, const struct oto_elf_result *res
                     oto_elf_rule_accepted(result->rule), oto_elf_rule_name(result->rule));
 }
 
-static enum oto_status check_bytes(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error)
+static enum oto_status check_bytes(const char *path, const uint8_t *bytes, size_t count, struct oto_stage *stage,
+                                   struct oto_error *error)
 {
     struct oto_elf_result result;
     struct oto_abi_block abi;
     if (!oto_elf_check(bytes, count, RELAXED, &result)) {
         return refuse(path, &result, error);
     }
+    stage->host_only = result.host_only;
     memcpy(&abi, bytes + result.entry_offset + offsetof(struct oto_plugin_entry, abi), sizeof abi);
     struct oto_error inner;
     const enum oto_status status = oto_abi_check(&abi, &inner);
@@ -90,14 +92,18 @@ static enum oto_status check_bytes(const char *path, const uint8_t *bytes, size_
                                                 inner.text);
 }
 
-static enum oto_status check_imports(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error)
+static enum oto_status check_imports(const char *path, const uint8_t *bytes, size_t count, struct oto_stage *stage,
+                                     struct oto_error *error)
 {
+    (void)stage;
     struct oto_elf_result result;
     return oto_elf_check_imports(bytes, count, RELAXED, &result) ? OTO_OK : refuse(path, &result, error);
 }
 
-static enum oto_status put_digest(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error)
+static enum oto_status put_digest(const char *path, const uint8_t *bytes, size_t count, struct oto_stage *stage,
+                                  struct oto_error *error)
 {
+    (void)stage;
     struct oto_elf_result result;
     struct oto_output_file output;
     if (!oto_elf_check(bytes, count, RELAXED, &result) && result.rule != OTO_ELF_DIGEST) {
@@ -117,16 +123,17 @@ static enum oto_status put_digest(const char *path, const uint8_t *bytes, size_t
     return status;
 }
 
-typedef enum oto_status check_function(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error);
+typedef enum oto_status check_function(const char *path, const uint8_t *bytes, size_t count, struct oto_stage *stage,
+                                       struct oto_error *error);
 
-static enum oto_status check_mapped(const char *path, const struct oto_stage *stage, check_function *check,
+static enum oto_status check_mapped(const char *path, struct oto_stage *stage, check_function *check,
                                     struct oto_error *error)
 {
     void *map = mmap(NULL, stage->bytes, PROT_READ, MAP_PRIVATE, stage->fd, 0);
     if (map == MAP_FAILED) {
         return oto_fail(error, OTO_NO_MEMORY, "cannot map the copy of plugin '%.256s': %s", path, strerror(errno));
     }
-    const enum oto_status status = check(path, map, stage->bytes, error);
+    const enum oto_status status = check(path, map, stage->bytes, stage, error);
     (void)munmap(map, stage->bytes);
     return status;
 }
@@ -141,13 +148,13 @@ static enum oto_status check_size(const char *path, const struct oto_stage *stag
     return OTO_OK;
 }
 
-static enum oto_status check_copy(const char *path, const struct oto_stage *stage, struct oto_error *error)
+static enum oto_status check_copy(const char *path, struct oto_stage *stage, struct oto_error *error)
 {
     const enum oto_status status = check_size(path, stage, error);
     return status == OTO_OK ? check_mapped(path, stage, check_bytes, error) : status;
 }
 
-enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const char *path, struct oto_error *error)
+enum oto_status oto_stage_check_isolated(struct oto_stage *stage, const char *path, struct oto_error *error)
 {
     return check_mapped(path, stage, check_imports, error);
 }

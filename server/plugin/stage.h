@@ -11,6 +11,7 @@ struct oto_stage {
     int fd; /* the sealed copy */
     size_t bytes;
     uint64_t content_hash;
+    bool host_only; /* its instances run in a plugin host only */
 };
 
 /* Copies, seals and checks the file (file rules and ABI block). No code of it runs. On failure nothing remains. */
@@ -18,7 +19,7 @@ enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct
 /* Takes a duplicate of the descriptor of another process' sealed copy, and checks it in the same way. content_hash is 0. */
 enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stage, struct oto_error *error);
 /* Checks the additional rules for plugins that run in a plugin host. */
-enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const char *path, struct oto_error *error);
+enum oto_status oto_stage_check_isolated(struct oto_stage *stage, const char *path, struct oto_error *error);
 /* Fills content_hash of an adopted copy. */
 void oto_stage_hash(struct oto_stage *stage);
 void oto_stage_close(struct oto_stage *stage);

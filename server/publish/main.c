@@ -2,20 +2,17 @@
  * otolith-publisher: reads the segment of a world as any client does, and sends its channels over nng. otolithd starts
  * and restarts it. A failure here cannot affect the simulation (A1, A5).
  */
-#include <argp.h>
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "otolith/client.h"
 #include "otolith/version.h"
+#include "program/program.h"
 #include "publish/datagram.h"
 #include "publish/feed.h"
 #include "publish/socket.h"
@@ -28,11 +25,12 @@
 #define CONNECTED_PERIOD_NS 20000000 /* subscribers that connect within this time share a schema frame */
 #define ALIVE_PERIOD_NS 200000000
 #define REPORT_PERIOD_NS 1000000000
+#define FRAMES_PER_REPORT 256
 #define WAIT_TICK_MS 20
 #define DRAIN_MS 50
 #define CLOSE_LIMIT_S 1
 
-enum { EXIT_BAD_USAGE = 2, EXIT_LEAK = 3 };
+enum { EXIT_LEAK = 3 };
 enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_ONLY, KEY_PARENT };
 
 struct options {
@@ -42,17 +40,17 @@ struct options {
     int64_t coalesce_ns;
     enum srv_feed_format format;
     const char *only; /* "": all topics */
-    pid_t parent;
 };
 
 struct publisher {
+    struct srv_program program;
     struct options options;
     struct oto_client *client;
     struct srv_pub *pub;
     struct srv_datagram datagram; /* targets of the format plotjuggler */
     struct srv_feed *feed;
-    int signal_fd;
-    int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns;
+    int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns, next_count_ns;
+    uint32_t frames; /* sent; wraps */
     uint32_t descriptors; /* number of open descriptors at the start */
     uint32_t descriptor_limit; /* limit of open descriptors at the start */
     bool leaks;
@@ -69,23 +67,17 @@ static const struct argp_option option_table[] = {
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
-    struct options *options = state->input;
-    char *end = NULL;
+    struct publisher *publisher = state->input;
+    struct options *options = &publisher->options;
     switch (key) {
     case 's':
         options->socket_path = value;
         return 0;
     case 'l':
-        if (options->listen_count == LISTEN_MAX) {
-            argp_error(state, "at most %d --listen", LISTEN_MAX);
-        }
-        options->listen[options->listen_count++] = value;
+        srv_program_add(state, "--listen", options->listen, &options->listen_count, LISTEN_MAX, value);
         return 0;
     case KEY_COALESCE:
-        options->coalesce_ns = strtoll(value, &end, 10);
-        if (*end != 0 || options->coalesce_ns < 0 || options->coalesce_ns > 1000000000) {
-            argp_error(state, "--coalesce-ns %s: 0 to 1000000000 is accepted", value);
-        }
+        options->coalesce_ns = srv_program_number(state, "--coalesce-ns", value, 0, 1000000000);
         return 0;
     case KEY_FORMAT:
         options->format = strcmp(value, "packed") == 0        ? SRV_FEED_PACKED
@@ -99,7 +91,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         options->only = value;
         return 0;
     case KEY_PARENT:
-        options->parent = (pid_t)strtol(value, &end, 10);
+        publisher->program.parent = (pid_t)srv_program_number(state, "--parent", value, 1, INT32_MAX);
         return 0;
     case ARGP_KEY_END:
         if (options->socket_path == NULL || options->listen_count == 0) {
@@ -111,64 +103,33 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     }
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/*
- * ---- reports to the server: lines on standard output ---------------------------------------------------------------
- */
-
-/* A line without a reader is lost; PDEATHSIG then ends this process. */
-static void report_line(char *line, size_t room, int length)
-{
-    const size_t bytes = length < (int)room ? (size_t)length : room - 1;
-    line[bytes - 1] = '\n';
-    const ssize_t written = write(STDOUT_FILENO, line, bytes);
-    (void)written;
-}
+/* ---- reports to the server --------------------------------------------------------------------------------------- */
 
 static void report_endpoint(void *context, uint32_t index, const char *url)
 {
-    char line[512];
     (void)context;
-    report_line(line, sizeof line, snprintf(line, sizeof line, "endpoint %u %s\n", index, url));
+    srv_program_report("endpoint %u %s", index, url);
 }
 
 static void report_closed(void *context, uint32_t index)
 {
-    char line[32];
     (void)context;
-    report_line(line, sizeof line, snprintf(line, sizeof line, "closed %u\n", index));
+    srv_program_report("closed %u", index);
 }
 
-/* The server forwards the event; without a server this process prints it. */
 static void report_event(void *context, const char *sentence)
 {
     const struct publisher *publisher = context;
-    char line[512];
-    if (publisher->options.parent == 0) {
-        (void)fprintf(stderr, "otolith-publisher: %s\n", sentence);
-        return;
-    }
-    report_line(line, sizeof line, snprintf(line, sizeof line, "event %s\n", sentence));
+    srv_program_event(&publisher->program, sentence);
 }
 
 /* The supervisor takes silence as a hang in nng. */
-static bool report_alive(struct publisher *publisher, int64_t now)
+static void report_alive(struct publisher *publisher, int64_t now)
 {
-    char line[] = "alive\n";
-    if (now < publisher->next_report_ns) {
-        return false;
+    if (publisher->program.parent != 0 && now >= publisher->next_report_ns) {
+        publisher->next_report_ns = now + REPORT_PERIOD_NS;
+        srv_program_report("alive");
     }
-    publisher->next_report_ns = now + REPORT_PERIOD_NS;
-    if (publisher->options.parent != 0) {
-        report_line(line, sizeof line, sizeof line - 1);
-    }
-    return true;
 }
 
 /* ---- descriptors: connections that are closed at once make nng 1.5.2 keep theirs for ever ------------------------ */
@@ -209,8 +170,12 @@ static uint32_t count_descriptors(void)
  * the descriptors run out. The limit is that of the start: with a limit that is lowered later, connections that nng is about
  * to close would look like a leak.
  */
-static bool leaks_descriptors(struct publisher *publisher)
+static bool leaks_descriptors(struct publisher *publisher, int64_t now)
 {
+    if (now < publisher->next_count_ns) {
+        return false;
+    }
+    publisher->next_count_ns = now + REPORT_PERIOD_NS;
     const uint32_t known = publisher->descriptors + srv_pub_subscribers(publisher->pub), open = count_descriptors();
     publisher->leaks = open > known && open - known > publisher->descriptor_limit / 4;
     return publisher->leaks;
@@ -220,34 +185,6 @@ static bool leaks_descriptors(struct publisher *publisher)
  * ---- start and end -------------------------------------------------------------------------------------------------
  */
 
-/* Signals are read from a descriptor. They are blocked before nng starts its threads, which inherit the mask. */
-static bool take_signals(struct publisher *publisher)
-{
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    if (publisher->options.parent != 0) {
-        (void)sigdelset(&signals, SIGINT); /* Ctrl-C reaches the whole process group: the server decides when to end */
-        (void)sigdelset(&signals, SIGHUP);
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-    publisher->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return publisher->signal_fd >= 0;
-}
-
-/* False if the parent has already died. */
-static bool follow_parent(pid_t parent)
-{
-    if (parent == 0) {
-        return true;
-    }
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return getppid() == parent;
-}
-
 static void sink(void *context, const void *data, size_t bytes)
 {
     struct publisher *publisher = context;
@@ -255,6 +192,9 @@ static void sink(void *context, const void *data, size_t bytes)
         srv_datagram_send(&publisher->datagram, data, bytes);
     } else {
         srv_pub_send(publisher->pub, data, bytes);
+    }
+    if (publisher->frames++ % FRAMES_PER_REPORT == 0) { /* a pass over 10 000 vehicles takes seconds on a busy machine */
+        report_alive(publisher, srv_now_ns());
     }
 }
 
@@ -304,7 +244,7 @@ static enum oto_status open_socket(struct publisher *publisher, struct oto_error
 static enum oto_status open_publisher(struct publisher *publisher, struct oto_error *error)
 {
     const struct oto_client_options options = {
-        .size = sizeof options, .socket_path = publisher->options.socket_path, .name = "otolith-publisher", .role = "observe"};
+        .size = sizeof options, .socket_path = publisher->options.socket_path, .name = publisher->program.name, .role = "observe"};
     enum oto_status status = oto_client_open(&options, &publisher->client, error);
     if (status == OTO_OK) {
         status = open_socket(publisher, error);
@@ -322,22 +262,6 @@ static enum oto_status open_publisher(struct publisher *publisher, struct oto_er
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
-
-static bool is_told_to_end(const struct publisher *publisher)
-{
-    struct signalfd_siginfo facts;
-    return read(publisher->signal_fd, &facts, sizeof facts) == (ssize_t)sizeof facts;
-}
-
-static void sleep_until(const struct publisher *publisher, int64_t until_ns)
-{
-    const int64_t left_ns = until_ns - now_ns();
-    if (left_ns > 0) {
-        const struct timespec left = {.tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000};
-        struct pollfd signals = {.fd = publisher->signal_fd, .events = POLLIN};
-        (void)ppoll(&signals, 1, &left, NULL);
-    }
-}
 
 static bool world_is_open(struct publisher *publisher, int64_t now)
 {
@@ -365,29 +289,29 @@ static void wait_for_more(struct publisher *publisher, uint64_t seen_tick, int64
 {
     if (publisher->options.coalesce_ns > 0) {
         *due_ns += publisher->options.coalesce_ns;
-        if (*due_ns < now_ns()) {
-            *due_ns = now_ns();
+        if (*due_ns < srv_now_ns()) {
+            *due_ns = srv_now_ns();
         }
-        sleep_until(publisher, *due_ns);
+        (void)srv_program_wait(&publisher->program, -1, *due_ns - srv_now_ns());
         return;
     }
     if (oto_client_wait_tick(publisher->client, seen_tick, WAIT_TICK_MS) == OTO_CLOSED) {
-        sleep_until(publisher, now_ns() + WAIT_TICK_MS * 1000000);
+        (void)srv_program_wait(&publisher->program, -1, WAIT_TICK_MS * 1000000);
     }
 }
 
 static void run(struct publisher *publisher)
 {
-    int64_t due_ns = now_ns();
+    int64_t due_ns = srv_now_ns();
     for (;;) {
         struct oto_clock clock = {.tick = 0};
         (void)oto_client_clock(publisher->client, &clock);
         const bool hurry = srv_feed_pass(publisher->feed);
-        const int64_t now = now_ns();
+        const int64_t now = srv_now_ns();
         send_schema_when_due(publisher, now);
         srv_pub_supervise(publisher->pub, now);
-        const bool is_beat = report_alive(publisher, now);
-        if (!world_is_open(publisher, now) || is_told_to_end(publisher) || (is_beat && leaks_descriptors(publisher))) {
+        report_alive(publisher, now);
+        if (!world_is_open(publisher, now) || srv_program_must_end(&publisher->program) || leaks_descriptors(publisher, now)) {
             break;
         }
         if (!hurry) {
@@ -397,7 +321,7 @@ static void run(struct publisher *publisher)
     if (srv_feed_pass(publisher->feed)) {
         (void)srv_feed_pass(publisher->feed);
     }
-    sleep_until(publisher, now_ns() + DRAIN_MS * 1000000); /* time for nng to send its queue */
+    (void)srv_program_wait(&publisher->program, -1, DRAIN_MS * 1000000); /* time for nng to send its queue */
 }
 
 /* nng's close can hang; SIGALRM, which is not caught, then ends the process. */
@@ -412,16 +336,11 @@ static void close_publisher(struct publisher *publisher)
 
 int main(int argc, char **argv)
 {
-    struct publisher publisher = {.options = {.coalesce_ns = 5000000, .only = ""}, .signal_fd = -1};
+    struct publisher publisher = {.program.name = "otolith-publisher", .options = {.coalesce_ns = 5000000, .only = ""}};
     const struct argp argp = {option_table, parse_option, NULL, "Publishes a world over nng; started by otolithd.",
                               NULL, NULL, NULL};
-    argp_err_exit_status = EXIT_BAD_USAGE;
-    const error_t unread = argp_parse(&argp, argc, argv, 0, NULL, &publisher.options);
-    if (unread != 0) {
-        (void)fprintf(stderr, "otolith-publisher: the command line cannot be read: %s\n", strerror(unread));
-        return EXIT_FAILURE;
-    }
-    if (!take_signals(&publisher) || !follow_parent(publisher.options.parent)) {
+    srv_program_options(&argp, NULL, argc, argv, &publisher);
+    if (!srv_program_begin(&publisher.program)) {
         return EXIT_FAILURE;
     }
     raise_limit();
@@ -432,12 +351,12 @@ int main(int argc, char **argv)
         publisher.descriptor_limit = descriptor_limit();
         run(&publisher);
     } else {
-        (void)fprintf(stderr, "otolith-publisher: %s\n", error.text);
+        srv_program_print(&publisher.program, "%s", error.text);
     }
     if (publisher.leaks) { /* the end of nng would wait for the connections that it leaked */
         report_event(&publisher, "the publisher restarts: connections that were closed at once left its descriptors open");
         _exit(EXIT_LEAK);
     }
     close_publisher(&publisher);
-    _exit(status == OTO_OK ? EXIT_SUCCESS : status == OTO_INVALID ? EXIT_BAD_USAGE : EXIT_FAILURE);
+    _exit(status == OTO_OK ? EXIT_SUCCESS : status == OTO_INVALID ? SRV_EXIT_USAGE : EXIT_FAILURE);
 }

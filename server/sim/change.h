@@ -145,7 +145,7 @@ struct srv_change_base {
     const char *topic;
     const struct srv_node_config *config;
     uint32_t first_channel;
-    const struct oto_setup *setup; /* of the running plugin: &own_setup, or the node's */
+    const struct oto_setup *setup; /* the setup that the running plugin uses: &own_setup or node_setup */
     const struct oto_setup *node_setup; /* of the node; lives as long as the world */
     struct oto_setup own_setup;
     struct oto_plugin *plugin;

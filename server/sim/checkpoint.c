@@ -540,6 +540,10 @@ enum oto_status srv_checkpoint_refusal(const struct srv_sim *sim, const char **r
             *reason = "a swap is in shadow or on probation; ask again when it is over";
             return OTO_CONFLICT;
         }
+        if (node->unsaved != NULL) {
+            *reason = node->unsaved;
+            return OTO_UNSUPPORTED;
+        }
         const struct srv_sample *sample = waiting_sample(sim, node);
         if (sample != NULL && sample->asked && !sample->answered && !node->live.quarantined) {
             *reason = "a plugin host of mode async has not answered; ask again";

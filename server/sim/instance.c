@@ -85,6 +85,16 @@ enum oto_status srv_instance_renew(struct srv_instance *instance, oto_warn_funct
                : oto_fail(error, status, "plugin '%s' refused to start and gave no reason", instance->descriptor->id);
 }
 
+/* An instance of a plugin that runs in a plugin host only is not made in this process. */
+static enum oto_status check_place(const struct srv_instance *instance, const struct srv_instance_place *place,
+                                   struct oto_error *error)
+{
+    return place->remote || (instance->descriptor->flags & OTO_PLUGIN_HOST_ONLY) == 0
+               ? OTO_OK
+               : oto_fail(error, OTO_UNSUPPORTED, "plugin '%s' runs code of others, so it needs a plugin host, which only the server "
+                          "(otolithd) starts", instance->descriptor->id);
+}
+
 enum oto_status srv_instance_make(struct srv_instance *instance, const struct srv_instance_place *place,
                                   struct oto_error *error)
 {
@@ -96,7 +106,10 @@ enum oto_status srv_instance_make(struct srv_instance *instance, const struct sr
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a state of %llu bytes",
                         (unsigned long long)instance->state_bytes);
     }
-    const enum oto_status status = make_outputs(instance, place, error);
+    enum oto_status status = check_place(instance, place, error);
+    if (status == OTO_OK) {
+        status = make_outputs(instance, place, error);
+    }
     srv_instance_enable_ports(instance);
     return status != OTO_OK || place->remote ? status
                                              : srv_instance_renew(instance, place->warn, place->warn_context, error);
@@ -118,7 +131,7 @@ bool srv_instance_finish(struct srv_instance *instance)
 enum oto_step_status srv_instance_step(struct srv_instance *instance, uint64_t tick, uint64_t n, struct oto_instant at,
                                        const struct oto_sensor_step *sensor, const struct oto_estimator_step *estimator)
 {
-    struct oto_step step = {.size = sizeof step, .tick = tick, .n = n, .at = at, .outputs = instance->outputs};
+    struct oto_step step = oto_step_make(tick, n, at, instance->outputs);
     if (sensor != NULL) {
         step.sensor = *sensor;
     } else if (estimator != NULL) {

@@ -42,6 +42,7 @@ struct srv_node {
     uint32_t label_channel;
     struct srv_fifo *fifo; /* samples that wait to be published at once (fifo.h); usually NULL */
     struct srv_member *member; /* NULL: the node runs in this process */
+    const char *unsaved; /* why no checkpoint can hold its state; NULL: one can */
     struct srv_instance live; /* the instance that publishes */
     /* changed only at boundaries */
     uint64_t revision; /* number of changes applied so far */

@@ -1,4 +1,4 @@
-/* otolith/sim.h: parameters, swaps, faults, truth from the caller. */
+/* otolith/sim.h: parameters, swaps, faults, truth and controls from the caller. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,17 +191,14 @@ enum oto_status oto_sim_clear_faults(struct oto_sim *sim, const char *node, uint
     return refused(&reply, "faults", node, error);
 }
 
-/* ---- truth from the caller ---- */
+/* ---- truth and controls from the caller ---- */
 
 static enum oto_status find_vehicle(const struct oto_sim *sim, const char *name, uint32_t *index, struct oto_error *error)
 {
     for (uint32_t v = 0; v < sim->config.vehicle_count; v++) {
         if (strcmp(sim->config.vehicles[v].name, name) == 0) {
             *index = v;
-            return sim->config.vehicles[v].participant != 0
-                       ? OTO_OK
-                       : oto_fail(error, OTO_INVALID, "vehicle '%s' is moved by its plugin; the truth of one with `motion: "
-                                  "{participant: NAME}` can be given", name);
+            return OTO_OK;
         }
     }
     return oto_fail(error, OTO_NOT_FOUND, "there is no vehicle '%.64s' in world '%s'; one like '%s' is accepted", name,
@@ -215,6 +212,10 @@ enum oto_status oto_sim_drive(struct oto_sim *sim, const char *vehicle, const st
     const enum oto_status status = find_vehicle(sim, vehicle, &index, error);
     if (status != OTO_OK) {
         return status;
+    }
+    if (sim->config.vehicles[index].participant == 0) {
+        return oto_fail(error, OTO_INVALID, "vehicle '%s' is moved by its plugin; the truth of one with `motion: {participant: "
+                        "NAME}` can be given", vehicle);
     }
     struct given_truth *given = &sim->given[index];
     if (truth == NULL) {
@@ -244,5 +245,29 @@ enum oto_status oto_sim_drive(struct oto_sim *sim, const char *vehicle, const st
                                             .flags = record.flags & OTO_TRUTH_HAS_FLAGS,
                                             .alone = continues ? 0 : 1,
                                             .truth = record.truth}};
+    return OTO_OK;
+}
+
+enum oto_status oto_sim_control(struct oto_sim *sim, const char *vehicle, const double *values, uint32_t count,
+                                struct oto_error *error)
+{
+    double controls[OTO_CONTROLS] = {0.0};
+    uint32_t index = 0;
+    const enum oto_status status = find_vehicle(sim, vehicle, &index, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const struct srv_node *motion = sim->sim->vehicles[index].motion;
+    if (motion == NULL || oto_plugin_control(motion->live.plugin) == NULL) {
+        return oto_fail(error, OTO_UNSUPPORTED, "the motion of vehicle '%s' takes no controls", vehicle);
+    }
+    if (count > OTO_CONTROLS) {
+        return oto_fail(error, OTO_RANGE, "%u controls for vehicle '%s'; at most %d are accepted", count, vehicle, OTO_CONTROLS);
+    }
+    memcpy(controls, values, count * sizeof *values);
+    if (!srv_controls_are_finite(controls)) {
+        return oto_fail(error, OTO_INVALID, "a control of vehicle '%s' is not finite", vehicle);
+    }
+    srv_sim_give_controls(sim->sim, index, controls);
     return OTO_OK;
 }

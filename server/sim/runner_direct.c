@@ -16,12 +16,7 @@ static inline void prepare_sensor(struct srv_sim *sim, struct srv_vehicle *vehic
 void srv_turn_prepare(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick,
                       struct srv_turn_step *turn)
 {
-    turn->step.size = sizeof turn->step;
-    turn->step.reserved = 0;
-    turn->step.tick = tick;
-    turn->step.n = node->schedule.n;
-    turn->step.at = srv_schedule_at(&node->schedule);
-    turn->step.outputs = node->live.outputs;
+    turn->step = oto_step_make(tick, node->schedule.n, srv_schedule_at(&node->schedule), node->live.outputs);
     turn->flags = 0;
     if (node->is_estimator) {
         srv_estimator_prepare(sim, node, &turn->step);

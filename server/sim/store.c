@@ -5,6 +5,8 @@
 
 #include "base/huge_pages.h"
 
+#define LARGE_PAGES_UP_TO_RING_BYTES (SRV_HUGE_PAGE / 16)
+
 void srv_store_fill(struct srv_store *store, void *memory, const struct srv_segment_plan *plan,
                     const struct srv_layout *layout)
 {
@@ -41,6 +43,17 @@ enum oto_status srv_store_reserve(const struct srv_store *store, uint32_t channe
     return store->reserve != NULL ? store->reserve(store->context, channel, error) : OTO_OK;
 }
 
+/*
+ * Each tick writes to one place of each ring. A large page serves many of these places only where the rings are short. With
+ * long rings it would make memory resident that is not written for a long time.
+ */
+static void choose_pages(void *memory, const struct srv_layout *layout)
+{
+    if (layout->awake_bytes / layout->channel_count <= LARGE_PAGES_UP_TO_RING_BYTES) {
+        srv_huge_pages(memory, layout->awake_bytes);
+    }
+}
+
 /* Pages that were never written take no memory, so a ring costs only what is written to it. */
 enum oto_status srv_store_make_heap(void *context, const struct srv_segment_plan *plan, struct srv_store *store,
                                     struct oto_error *error)
@@ -56,7 +69,7 @@ enum oto_status srv_store_make_heap(void *context, const struct srv_segment_plan
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the %.1f MiB of the world's records",
                           (double)layout.bytes / 0x1p20);
     } else {
-        srv_huge_pages(memory, layout.awake_bytes);
+        choose_pages(memory, &layout);
         srv_store_fill(store, memory, plan, &layout);
     }
     srv_layout_finish(&layout);

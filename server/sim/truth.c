@@ -175,8 +175,7 @@ static void check_truth(struct srv_sim *sim, struct srv_vehicle *vehicle, uint32
 void srv_truth_advance(struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_t tick)
 {
     const struct srv_node *motion = vehicle->motion;
-    const struct oto_step step = {
-        .size = sizeof step, .tick = tick, .n = tick + 1, .at = srv_schedule_at(&sim->schedule)};
+    const struct oto_step step = oto_step_make(tick, tick + 1, srv_schedule_at(&sim->schedule), NULL);
     uint32_t flags = 0;
     motion->runner->move(sim, vehicle, &step, &flags);
     if (vehicle->stale) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/json_text.h"
 #include "base/schedule.h"
 #include "plugin/params.h"
 
@@ -93,14 +94,9 @@ static enum oto_status bind_params(struct srv_binder *binder, const struct srv_r
 static enum oto_status rate_of_params(double rate_hz, const struct oto_value *place, struct srv_node_config *node,
                                       struct oto_error *error)
 {
-    char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, rate_hz);
-        if (strtod(text, NULL) == rate_hz)
-            break;
-    }
-    struct oto_value value = {
-        .kind = OTO_VALUE_SCALAR, .file = place->file, .line = place->line, .column = place->column, .text = text};
+    char text[OTO_DECIMAL_BYTES];
+    struct oto_value value = {.kind = OTO_VALUE_SCALAR, .file = place->file, .line = place->line, .column = place->column,
+                              .text = oto_shortest_decimal(rate_hz, text)};
     return oto_value_rational(&value, &node->rate_num, &node->rate_den, error);
 }
 
@@ -161,6 +157,11 @@ static bool is_isolated(const struct srv_binder *binder, const struct srv_raw_no
     return wants_isolation(raw) && binder->source->open_plugin != NULL;
 }
 
+static bool is_host_only(const struct srv_node_config *node)
+{
+    return (oto_plugin_descriptor(node->plugin)->flags & OTO_PLUGIN_HOST_ONLY) != 0;
+}
+
 static enum oto_status open_plugin(struct srv_binder *binder, const struct srv_raw_node *raw, bool is_motion,
                                    struct srv_node_config *node)
 {
@@ -206,7 +207,7 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
         status = bind_values(binder, raw, map, is_motion, node);
     if (status != OTO_OK)
         return status;
-    if (is_isolated(binder, raw))
+    if (is_isolated(binder, raw) || (is_host_only(node) && binder->source->open_plugin != NULL))
         bind_isolation(raw, node);
     if (!is_motion)
         node->labels = oto_value_get(map, "labels") == NULL ? SRV_LABELS_AUTO

@@ -281,7 +281,7 @@ static enum oto_status read_patterns(const struct srv_key *key, const struct oto
     if (value->kind != OTO_VALUE_LIST)
         return add_pattern(key, value, joined, error);
     if (value->count == 0)
-        return oto_value_fail(value, error, OTO_INVALID, "expected at least one pattern, or `publish: false`");
+        return oto_value_fail(value, error, OTO_INVALID, "expected at least one pattern");
     for (uint32_t i = 0; i < value->count && status == OTO_OK; i++)
         status = add_pattern(key, value->items[i], joined, error);
     return status;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/json_text.h"
 #include "world/world_config.h"
 
 void srv_json_name(struct srv_json *json, const char *name)
@@ -28,21 +29,10 @@ void srv_json_close(struct srv_json *json, char bracket)
     json->first = false;
 }
 
-static void put_text(struct srv_json *json, const char *text)
-{
-    (void)fputc('"', json->out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            (void)fputc('\\', json->out);
-        (void)fputc(*text, json->out);
-    }
-    (void)fputc('"', json->out);
-}
-
 void srv_json_text(struct srv_json *json, const char *name, const char *text)
 {
     srv_json_name(json, name);
-    put_text(json, text);
+    oto_json_text(json->out, text);
 }
 
 void srv_json_raw(struct srv_json *json, const char *name, const char *text)

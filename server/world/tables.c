@@ -147,6 +147,8 @@ static const struct srv_key role_keys[] = {
     {"gid", SRV_FORM_U32, IN_RULE(gid), RANGE(1, 4294967294.0), .text = "number of a group, of which the user may be a member"},
     {"certificate", SRV_FORM_TOPIC, .offset = (uint32_t)offsetof(struct srv_role_rule, certificate),
      .bytes = sizeof((struct srv_role_rule *)0)->certificate, .text = "common name of the certificate of a client of remote control"},
+    {"nodes", SRV_FORM_PATTERNS, .offset = (uint32_t)offsetof(struct srv_role_rule, nodes), .bytes = sizeof((struct srv_role_rule *)0)->nodes,
+     .text = "patterns of the nodes for which the role holds, such as car_00*/imu, with observe for the rest; default: the whole world"},
     {"role", SRV_FORM_WORD, IN_RULE(role), WORDS(roles), .flags = SRV_KEY_REQUIRED,
      .text = "observe: read; operate: also the clock, parameters, faults; admin: also swap, restore, checkpoint, shutdown"},
 };

@@ -215,6 +215,7 @@ enum srv_role { SRV_ROLE_NONE = 0, SRV_ROLE_OBSERVE, SRV_ROLE_OPERATE, SRV_ROLE_
 struct srv_role_rule {
     uint32_t uid, gid;    /* 0: not set */
     char certificate[96]; /* common name of a client's certificate, for remote control; one of the three is set */
+    char nodes[OTO_TOPIC_BYTES]; /* patterns of the nodes for which the role holds (base/pattern.h); "": the whole world */
     int32_t role;         /* enum srv_role */
 };
 

@@ -2,6 +2,7 @@
  * The calibrator of mounts, an IMU sample at a time, over a drive of its own world. It is deterministic: of several runs
  * of the same drive the least time of each sample is kept, so that the worst sample is its own and not the machine's.
  */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <math.h>
@@ -97,9 +98,9 @@ static double step_us(struct subject *subject, const struct drive *drive, uint64
     }
     samples[count++] = imu;
     const struct oto_estimator_step step = {samples, count, 0};
-    const int64_t start_ns = cli_now_ns();
+    const int64_t start_ns = srv_now_ns();
     (void)srv_instance_step(&subject->now, i, i + 1, (struct oto_instant){imu.t_ns, 0.0}, NULL, &step);
-    return (double)(cli_now_ns() - start_ns) * 1e-3;
+    return (double)(srv_now_ns() - start_ns) * 1e-3;
 }
 
 static void measure(struct bench_context *context, const struct drive *drive, const char *name, const char *method)

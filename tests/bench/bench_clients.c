@@ -2,6 +2,7 @@
  * Work of a tick while a client misbehaves, beside that of the same world left alone: they take turns in one run, as the
  * machine is another one a minute later. A neighbour that only burns time shows what any busy process costs.
  */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <signal.h>
@@ -115,9 +116,9 @@ static pid_t begin_burning(struct bench_world *world)
 /* Work of each tick that is seen in that time, in us. */
 static void watch_ticks(struct bench_world *world, double seconds, struct bench_series *work_us)
 {
-    const int64_t end_ns = cli_now_ns() + (int64_t)(seconds * 1e9);
+    const int64_t end_ns = srv_now_ns() + (int64_t)(seconds * 1e9);
     struct oto_clock clock = {0};
-    while (cli_now_ns() < end_ns && !cli_interrupted()) {
+    while (srv_now_ns() < end_ns && !cli_interrupted()) {
         const uint64_t before = clock.tick;
         if (oto_client_wait_tick(world->client, before, 100) == OTO_OK &&
             oto_client_clock(world->client, &clock) == OTO_OK && clock.tick > before) {

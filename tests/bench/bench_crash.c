@@ -1,4 +1,5 @@
 /* What a crash costs: until somebody can read who died, and until the world ticks again. */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <fcntl.h>
@@ -36,8 +37,8 @@ static bool events_open(struct events *events, const struct oto_client *client, 
 /* The next event of a kind that is more than a notice. False: none came within ten seconds. */
 static bool events_await(struct events *events, enum oto_event_kind kind)
 {
-    const int64_t end_ns = cli_now_ns() + INT64_C(10000000000);
-    while (cli_now_ns() < end_ns && !cli_interrupted()) {
+    const int64_t end_ns = srv_now_ns() + INT64_C(10000000000);
+    while (srv_now_ns() < end_ns && !cli_interrupted()) {
         struct oto_event_record event;
         struct oto_sample_head head;
         if (oto_reader_next(&events->reader, &head, &event, sizeof event) != OTO_OK) {
@@ -81,9 +82,9 @@ static void measure_host(struct bench_context *context)
     for (int i = 0; good && i < count && !cli_interrupted(); i++) {
         good = bench_world_run(&world, 0.2) && events_open(&events, world.client, OTO_READ_FROM_NOW);
         const pid_t pid = good ? host_pid(&world) : 0;
-        const int64_t start_ns = cli_now_ns();
+        const int64_t start_ns = srv_now_ns();
         good = pid > 0 && kill(pid, SIGSEGV) == 0 && events_await(&events, OTO_EVENT_PLUGIN_HOST);
-        series_add(&told_ms, (double)(cli_now_ns() - start_ns) * 1e-6);
+        series_add(&told_ms, (double)(srv_now_ns() - start_ns) * 1e-6);
     }
     bench_world_stop(&world);
     if (good) {
@@ -162,16 +163,16 @@ static bool crash_once(struct bench_world *world, struct restart *restart)
     struct events events;
     int64_t tick_ns = 0;
     const pid_t child = (pid_t)oto_client_header(world->client)->writer_pid;
-    const int64_t start_ns = cli_now_ns();
+    const int64_t start_ns = srv_now_ns();
     if (kill(child, SIGSEGV) != 0 || !await_words(restart->said_fd, "died of SIGSEGV")) {
         return false;
     }
-    series_add(&restart->said_ms, (double)(cli_now_ns() - start_ns) * 1e-6);
+    series_add(&restart->said_ms, (double)(srv_now_ns() - start_ns) * 1e-6);
     if (!bench_world_attach_again(world, child) || !events_open(&events, world->client, OTO_READ_FROM_OLDEST) ||
         !events_await(&events, OTO_EVENT_CRASH)) {
         return false;
     }
-    series_add(&restart->event_ms, (double)(cli_now_ns() - start_ns) * 1e-6);
+    series_add(&restart->event_ms, (double)(srv_now_ns() - start_ns) * 1e-6);
     if (!first_tick_ns(world, &tick_ns)) {
         return false;
     }

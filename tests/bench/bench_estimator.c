@@ -1,4 +1,5 @@
 /* One step of an estimator, through the ABI, as the tick thread calls it: samples in, prediction, update, records out. */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <stdlib.h>
@@ -65,14 +66,14 @@ static void subject_close(struct subject *s)
 
 static void measure(struct subject *s, const double *payload, uint64_t *n, struct bench_series *series)
 {
-    const int64_t start_ns = cli_now_ns();
+    const int64_t start_ns = srv_now_ns();
     for (int i = 0; i < STEPS; i++, (*n)++) {
         const int64_t t_ns = (int64_t)*n * 10000000;
         const struct oto_input_sample sample = {.seq = *n, .t_ns = t_ns, .sensor_time_ns = t_ns, .payload = payload};
         const struct oto_estimator_step samples = {&sample, 1, 0};
         (void)srv_instance_step(&s->now, *n, *n, (struct oto_instant){t_ns, 0.0}, NULL, &samples);
     }
-    series_add(series, (double)(cli_now_ns() - start_ns) / STEPS);
+    series_add(series, (double)(srv_now_ns() - start_ns) / STEPS);
 }
 
 #define NOISE "process_noise: [{state: a, q: 1}, {state: w, q: 0.1}], "

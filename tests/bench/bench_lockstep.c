@@ -1,4 +1,5 @@
 /* Lockstep: ticks a second when another process gives the truth, in C and in Python. */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <limits.h>
@@ -20,7 +21,7 @@ static double alone_hz(void)
         while (oto_client_server_alive(world.client) && !cli_interrupted() &&
                oto_client_wait_tick(world.client, UINT64_MAX, 100) == OTO_TIMEOUT) {
         }
-        hz = 1e5 / ((double)(cli_now_ns() - world.spawned_ns) * 1e-9);
+        hz = 1e5 / ((double)(srv_now_ns() - world.spawned_ns) * 1e-9);
     }
     bench_world_stop(&world);
     return hz;
@@ -55,9 +56,9 @@ static void measure_c(struct bench_context *context, double reference_hz)
         .size = sizeof join, .world = "demo", .name = "physics", .answer_ms = -1};
     bool good = bench_world_start(&world, options) && oto_participant_join(&join, &physics, &error) == OTO_OK;
     for (int i = 0; good && i < (context->smoke ? 2 : 50) && !cli_interrupted(); i++) {
-        const int64_t start_ns = cli_now_ns();
+        const int64_t start_ns = srv_now_ns();
         good = play(physics, block, &error);
-        series_add(&rate, (double)block / ((double)(cli_now_ns() - start_ns) * 1e-9));
+        series_add(&rate, (double)block / ((double)(srv_now_ns() - start_ns) * 1e-9));
     }
     oto_participant_leave(physics);
     bench_world_stop(&world);

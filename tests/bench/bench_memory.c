@@ -1,4 +1,5 @@
 /* Shared memory: reading the newest sample, and the way from the writer to a reader. */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <linux/futex.h>
@@ -29,17 +30,17 @@ void bench_read(struct bench_context *context)
     }
     const struct oto_channel *channel = oto_client_find(world.client, "car/imu", &error);
     for (int batch = 0; channel != NULL && batch < (context->smoke ? 100 : 5000); batch++) {
-        const int64_t start_ns = cli_now_ns();
+        const int64_t start_ns = srv_now_ns();
         for (int i = 0; i < READS; i++) {
             (void)oto_channel_latest(channel, &head, &record, sizeof record);
         }
-        const int64_t middle_ns = cli_now_ns();
+        const int64_t middle_ns = srv_now_ns();
         for (int i = 0; i < READS; i++) {
             memcpy(&copy, &record, sizeof copy);
             __asm__ volatile("" : : "r"(&copy), "r"(&record) : "memory");
         }
         series_add(&reads, (double)(middle_ns - start_ns) / READS);
-        series_add(&copies, (double)(cli_now_ns() - middle_ns) / READS);
+        series_add(&copies, (double)(srv_now_ns() - middle_ns) / READS);
     }
     result_from_series(&result, &reads);
     result.reference_p50 = series_quantile(&copies, 0.5);
@@ -86,7 +87,7 @@ static void *hop_reader(void *argument)
             while (__atomic_load_n(&hop->word, __ATOMIC_ACQUIRE) <= (uint64_t)i) {
             }
         }
-        const int64_t now_ns = cli_now_ns();
+        const int64_t now_ns = srv_now_ns();
         series_add(hop->seen_ns, (double)(now_ns - __atomic_load_n(&hop->sent_ns, __ATOMIC_ACQUIRE)));
         __atomic_store_n(&hop->answer, (uint64_t)i + 1, __ATOMIC_RELEASE);
     }
@@ -112,7 +113,7 @@ static void hops(struct bench_series *seen_ns, int count, bool ring, bool sleepi
         if (sleeping) {
             (void)nanosleep(&gap, NULL);
         }
-        __atomic_store_n(&hop.sent_ns, cli_now_ns(), __ATOMIC_RELEASE);
+        __atomic_store_n(&hop.sent_ns, srv_now_ns(), __ATOMIC_RELEASE);
         srv_ring_push(&writer, &head, &record);
         __atomic_store_n(&hop.word, (uint64_t)i + 1, __ATOMIC_RELEASE);
         if (sleeping) {

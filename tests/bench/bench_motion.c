@@ -1,4 +1,5 @@
 /* The truth of a thousand vehicles: one tick of each, step and evaluate, through the plugins as they were built. */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static void run_tick(struct fleet *fleet, uint64_t k)
 {
     const struct oto_plugin_ops *ops = oto_plugin_ops(fleet->plugin);
     const struct oto_motion_extension *motion = oto_plugin_motion(fleet->plugin);
-    const struct oto_step step = {.size = sizeof step, .tick = k, .n = k + 1, .at = {(int64_t)(k + 1) * TICK_NS, 0.0}};
+    const struct oto_step step = oto_step_make(k, k + 1, (struct oto_instant){(int64_t)(k + 1) * TICK_NS, 0.0}, NULL);
     for (int i = 0; i < VEHICLES; i++) {
         struct oto_truth_record truth;
         (void)ops->step(&fleet->instances[i], &step);
@@ -118,9 +119,9 @@ void bench_motion(struct bench_context *context)
         if (fleet == NULL || !open_fleet(fleet, cases[i].plugin, cases[i].yaml))
             return;
         for (uint64_t k = 0; k < ticks; k++) {
-            const int64_t start_ns = cli_now_ns();
+            const int64_t start_ns = srv_now_ns();
             run_tick(fleet, warm + k);
-            series_add(&series, (double)(cli_now_ns() - start_ns) * 1e-3);
+            series_add(&series, (double)(srv_now_ns() - start_ns) * 1e-3);
         }
         result_from_series(&result, &series);
         bench_print(context, &result);

@@ -1,4 +1,5 @@
 /* What a swap costs: from the request until the plugin is live, the tick in which it happens, and ten thousand of them. */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <stdlib.h>
@@ -52,12 +53,12 @@ static bool swap_often(struct bench_world *world, int count, bool probed, struct
     for (int i = 0; i < count && !cli_interrupted(); i++) {
         struct oto_error error = {0};
         struct oto_reply reply;
-        const int64_t start_ns = cli_now_ns();
+        const int64_t start_ns = srv_now_ns();
         if (oto_control_swap_with(world->client, "car/imu", &swap, &reply, NULL, &error) != OTO_OK) {
             (void)cli_say(&error);
             return false;
         }
-        series_add(live_ms, (double)(cli_now_ns() - start_ns) * 1e-6);
+        series_add(live_ms, (double)(srv_now_ns() - start_ns) * 1e-6);
     }
     return true;
 }
@@ -126,11 +127,11 @@ static bool swap_all(struct srv_engine *engine, struct bench_series *work_us)
     for (int i = 0; i < TICKS_BETWEEN; i++) {
         srv_sim_tick(engine->sim); /* a world does not stand still while a loader works */
     }
-    const int64_t start_ns = cli_now_ns();
+    const int64_t start_ns = srv_now_ns();
     for (uint32_t i = 0; i < INSTANCES && made; i++) {
         made = srv_trial_begin(engine->sim, &engine->sim->nodes[i + 1], changes[i], &replies[i]) && replies[i].status == OTO_OK;
     }
-    series_add(work_us, (double)(cli_now_ns() - start_ns) * 1e-3);
+    series_add(work_us, (double)(srv_now_ns() - start_ns) * 1e-3);
     for (uint32_t i = 0; i < INSTANCES; i++) {
         srv_views_update(engine, &replies[i]);
         (void)srv_change_free(changes[i] != NULL ? &changes[i]->open : NULL);

@@ -2,6 +2,7 @@
  * From the tick to remote subscribers: eight of them in threads, each through nng. A sample is sent when its tick's
  * work ends; a reader of the clock keeps that time for each tick, and the sample's stamp says which tick it was.
  */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <pthread.h>
@@ -32,12 +33,12 @@ static void *receive(void *argument)
         (void)cli_say(&error);
         return NULL;
     }
-    while (cli_now_ns() < self->wire->end_ns && !cli_interrupted()) {
+    while (srv_now_ns() < self->wire->end_ns && !cli_interrupted()) {
         struct oto_wire_sample sample;
         if (oto_subscriber_next(subscriber, 100, &sample, &error) != OTO_OK || sample.type == NULL) {
             continue;
         }
-        const int64_t now_ns = cli_now_ns();
+        const int64_t now_ns = srv_now_ns();
         const uint64_t tick = (uint64_t)((double)sample.head.t_ns / self->wire->period_ns + 0.5);
         const int64_t sent_ns = __atomic_load_n(&self->wire->sent_ns[tick % TICKS], __ATOMIC_ACQUIRE);
         if (self->received++ > 0) {
@@ -55,7 +56,7 @@ static void *receive(void *argument)
 static void follow_clock(struct bench_world *world, struct wire *wire)
 {
     struct oto_clock clock = {0};
-    while (cli_now_ns() < wire->end_ns && !cli_interrupted()) {
+    while (srv_now_ns() < wire->end_ns && !cli_interrupted()) {
         if (oto_client_wait_tick(world->client, clock.tick, 100) == OTO_OK &&
             oto_client_clock(world->client, &clock) == OTO_OK) {
             __atomic_store_n(&wire->sent_ns[clock.tick % TICKS], clock.start_mono_ns + clock.work_ns, __ATOMIC_RELEASE);
@@ -88,7 +89,7 @@ void bench_nng(struct bench_context *context)
     memset(subscribers, 0, sizeof subscribers);
     wire.url = url;
     wire.period_ns = 1e9 * (double)header->rate_den / (double)header->rate_num;
-    wire.end_ns = cli_now_ns() + (context->smoke ? INT64_C(2500000000) : INT64_C(20000000000));
+    wire.end_ns = srv_now_ns() + (context->smoke ? INT64_C(2500000000) : INT64_C(20000000000));
     bare_loop(&bare, 0.3, false);
     for (int i = 0; i < SUBSCRIBERS; i++) {
         subscribers[i].wire = &wire;

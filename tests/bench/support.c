@@ -1,4 +1,5 @@
 /* Series, results, and a server for a benchmark. */
+#include "base/monotonic.h"
 #include "bench.h"
 
 #include <errno.h>
@@ -191,7 +192,7 @@ bool bench_world_start_file(struct bench_world *world, const char *path, const c
     for (int i = 0; options[i] != NULL && i < 28; i++) {
         arguments[i + 2] = strdup(options[i]);
     }
-    world->spawned_ns = cli_now_ns();
+    world->spawned_ns = srv_now_ns();
     const int failure = posix_spawn(&world->pid, program, NULL, NULL, arguments, environ);
     for (int i = 2; arguments[i] != NULL; i++) {
         free(arguments[i]);
@@ -237,9 +238,9 @@ void bench_world_stop(struct bench_world *world)
 
 bool bench_world_run(struct bench_world *world, double seconds)
 {
-    const int64_t end_ns = cli_now_ns() + (int64_t)(seconds * 1e9);
+    const int64_t end_ns = srv_now_ns() + (int64_t)(seconds * 1e9);
     const struct timespec pause = {0, 20000000};
-    while (cli_now_ns() < end_ns && !cli_interrupted()) {
+    while (srv_now_ns() < end_ns && !cli_interrupted()) {
         if (!oto_client_server_alive(world->client)) {
             return false;
         }
@@ -284,13 +285,13 @@ static void *bare_thread(void *argument)
 {
     struct bare *bare = argument;
     const int64_t period_ns = 1000000;
-    const int64_t start_ns = cli_now_ns() + period_ns;
+    const int64_t start_ns = srv_now_ns() + period_ns;
     for (int64_t i = 0; (double)i * 1e-3 < bare->seconds && !cli_interrupted(); i++) {
         const int64_t deadline_ns = start_ns + i * period_ns;
         const struct timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR && !cli_interrupted()) {
         }
-        series_add(bare->lateness_us, (double)(cli_now_ns() - deadline_ns) * 1e-3);
+        series_add(bare->lateness_us, (double)(srv_now_ns() - deadline_ns) * 1e-3);
     }
     return NULL;
 }

@@ -374,7 +374,8 @@ class Hostile(GateCase):
 
 class Control(GateCase):
     """Remote control: a role for each certificate, the verbs and limits of the control socket."""
-    ROLES = "roles: [{certificate: alice, role: operate}, {certificate: root, role: admin}, {certificate: watcher, role: observe}]"
+    ROLES = ("roles: [{certificate: alice, role: operate}, {certificate: root, role: admin}, {certificate: watcher, role: observe}, "
+             "{certificate: tuner, role: operate, nodes: '*/imu'}]")
 
     def setUp(self):
         super().setUp()
@@ -411,6 +412,12 @@ class Control(GateCase):
         self.assertIn("needs the role admin", self.ask(self.alice, "swap", "car/imu", "mems_imu", code=1))
         self.assertIn("resumed at tick", self.ask(self.alice, "resume"))
         self.ask(root, "swap", "car/imu", "mems_imu")
+
+    def test_a_certificate_may_have_its_role_for_some_nodes_only(self):
+        tuner = self.ca.make("tuner")
+        self.assertIn("fault 1", self.ask(tuner, "fault", "car/imu", "stuck", "for_s=1"))
+        self.assertIn("the role observe for the whole world", self.ask(tuner, "pause", code=1))
+        self.assertIn("the role observe for 'w/car/motion'", self.ask(tuner, "fault", "car/motion", "stuck", code=1))
 
     def test_certificates_without_a_role_and_refused_ones_control_nothing(self):
         nobody, stranger, expired = self.ca.make("nobody"), self.other.make("alice"), self.ca.make("former", "alice", LONG_AGO, AGO)
@@ -494,6 +501,116 @@ class Refusals(GateCase):
                                       "no certificate has a role"), 1)
         self.assertEqual(self.refused("control: {listen: 'tcp://127.0.0.1:0'}\n", "tls+tcp://HOST:PORT"), 1)
         self.assertEqual(self.refused("tls: {cert: a.pem, key: a.key, client_ca: c.pem}\n" + control, ""), 0)
+
+
+class ToolsCase(GateCase):
+    """A world that serves clients of the authority."""
+
+    def setUp(self):
+        super().setUp()
+        self.start(tls=f", client_ca: {self.ca.path}/ca.pem")
+        self.url = self.endpoint()
+        self.files = {"ca": str(self.ca.path / "ca.pem"), "cert": str(self.alice[0]), "key": str(self.alice[1])}
+        self.options = [f"--{name}={path}" for name, path in self.files.items()]
+
+    def top(self, *arguments):
+        shown = json.loads(self.otolith("top", "--connect", self.url, *self.options, "--json", *arguments))
+        return shown, {row["topic"]: row for row in shown["topics"]}
+
+    def record(self, *arguments):
+        """What `record --json` prints. A gate that a busy machine delays may lose samples; they are then counted."""
+        done = self.call("record", "--connect", self.url, *self.options, "--json", *arguments)
+        facts = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 1 if facts["lost"] > 0 else 0, done.stderr)
+        return facts
+
+
+class Tools(ToolsCase):
+    """`top`, `record` and Python's Subscriber over TLS."""
+
+    def test_top_shows_the_topics_of_a_world_on_another_machine(self):
+        self.until(lambda: "w/car/imu" in self.top()[1], "the first samples")
+        shown, topics = self.top()
+        self.assertEqual(shown["world"], "w")
+        self.assertGreater(shown["t_ns"], 0)
+        self.assertNotIn("lateness_us", shown)  # the wire does not have it
+        self.assertIn("w/car/motion", topics)
+        self.assertIn("over the wire", self.otolith("top", "--connect", self.url, *self.options))
+        self.until(lambda: list(self.top("car/imu")[1]) == ["w/car/imu"], "a sample of the one topic")
+
+        def has_rate():
+            imu = self.top("car/imu")[1].get("w/car/imu", {"rate_hz": 0})
+            return 100 < imu["rate_hz"] < 400 and (imu["field"], imu["unit"]) == ("linear_acceleration.x", "m/s^2")
+        self.until(has_rate, "the rate of 200 Hz")
+
+    def test_a_recording_over_the_wire_has_or_counts_every_sample(self):
+        file = self.path / "wire.mcap"
+        facts = self.record("--for", "2s", "-o", file)
+        start, end = (json.loads(line) for line in self.otolith("play", file, "--name", "again", "--speed", "max", "--no-publish",
+                                                                   "--json").splitlines())
+        self.assertEqual((start["world"], end["left_out"]), ("again", 0))
+        self.assertEqual(end["samples"], facts["samples"])
+        self.assertGreater(facts["samples"] + facts["lost"], 2 * (1000 + 200) - 50)  # a topic may begin some ms later
+        self.assertIn("wire.mcap", self.otolith("verify", file, code=1))  # it has no world file
+
+    def test_one_topic_is_recorded(self):
+        file = self.path / "one.mcap"
+        facts = self.record("--for", "1s", "-o", file, "car/imu")
+        self.assertGreaterEqual(facts["samples"] + facts["lost"], 180)
+        self.assertLess(facts["samples"], 1000)
+        self.assertIn("did you mean 'car/imu'", self.otolith("record", "--connect", self.url, *self.options, "-o", file, "car/imo", code=1))
+
+    @unittest.skipIf(os.environ.get("OTOLITH_TEST_SANITIZED"), "a sanitized library does not load into a plain Python")
+    def test_python_subscribes(self):
+        code = """
+import os, sys, otolith
+files = dict(pair.split("=") for pair in sys.argv[2:])
+with otolith.Subscriber(sys.argv[1], "w/car/imu", **files) as subscriber:
+    first, second = subscriber.next(60), subscriber.next(60)
+    assert second.data["seq"] == first.data["seq"] + 1 + second.lost, (first, second)
+for wrong in ({}, {"ca": files["ca"]}, {"ca": "missing.pem"}):
+    try:
+        with otolith.Subscriber(sys.argv[1], "w/car/imu", **wrong) as subscriber:
+            subscriber.next(1)
+        raise SystemExit(f"{wrong} was accepted")
+    except otolith.OtolithError as refusal:
+        assert sys.argv[1] in str(refusal) or "missing.pem" in str(refusal), refusal
+try:
+    otolith.Subscriber(sys.argv[1], cert="a.pem")
+    raise SystemExit("a certificate without a key was accepted")
+except ValueError:
+    pass
+"""
+        package = SUPPORT.parents[1] / "clients" / "python"
+        environment = dict(self.environment, PYTHONPATH=str(package), OTOLITH_LIBRARY=str(BIN.parent / "lib" / "libotolith.so"))
+        done = subprocess.run(["/usr/bin/python3", "-c", code, self.url, *(f"{name}={path}" for name, path in self.files.items())],
+                              env=environment, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class Silence(ToolsCase):
+    """The same where no publisher answers, which takes ten seconds."""
+
+    def test_a_recording_ends_with_the_run(self):
+        file = self.path / "wire.mcap"
+        recorder = subprocess.Popen([self.program, "record", "--connect", self.url, *self.options, "-o", str(file), "--json"],
+                                    env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.until(lambda: file.exists() and file.stat().st_size > 0, "the recording")
+        self.server.terminate()
+        self.server.wait(timeout=60)
+        printed, said = recorder.communicate(timeout=120)
+        self.assertEqual(recorder.returncode, 1 if json.loads(printed)["lost"] > 0 else 0, said)
+        self.assertIn("the recording ends there", said)
+
+    def test_without_a_certificate_they_get_a_sentence(self):
+        commands = [subprocess.Popen([self.program, *command, "--connect", self.url, f"--ca={self.files['ca']}"], env=self.environment,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                    for command in (["top", "--json"], ["record", "-o", self.path / "no.mcap"])]
+        for command in commands:
+            self.assertIn(self.url, command.communicate(timeout=120)[1])
+            self.assertEqual(command.returncode, 1)
+        self.assertFalse((self.path / "no.mcap").exists())
+        self.assertIn("belong together", self.otolith("top", "--connect", self.url, "--cert=a.pem", code=2))
 
 
 if __name__ == "__main__":

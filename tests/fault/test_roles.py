@@ -30,7 +30,7 @@ sys.path.insert(0, sys.argv[1])
 import otolith
 try:
     with otolith.World(socket_path=sys.argv[2], name="stranger") as world:
-        for ask in (lambda: world.get("car/imu"), world.pause, world.resume, lambda: world.swap("car/imu", "mems_imu")):
+        for ask in map(eval, sys.argv[3:]):
             try:
                 ask()
                 print("done")
@@ -70,8 +70,9 @@ class Roles(unittest.TestCase):
             self.assertFalse((self.path / "otolith").exists())
         self.directory.cleanup()
 
-    def start(self, more=""):
-        (self.path / "roles.yaml").write_text(WORLD + more)
+    def start(self, more="", nodes=1):
+        further = "".join(f"      - {{name: imu{i}, plugin: mems_imu, rate_hz: 200}}\n" for i in range(2, nodes + 1))
+        (self.path / "roles.yaml").write_text(WORLD.replace("publish:", further + "publish:") + more)
         self.server = subprocess.Popen([BIN / "otolithd", self.path / "roles.yaml"], stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while True:
@@ -81,12 +82,13 @@ class Roles(unittest.TestCase):
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.02)
 
-    def stranger(self):
+    def stranger(self, *asks):
+        asks = asks or ('lambda: world.get("car/imu")', "world.pause", "world.resume", 'lambda: world.swap("car/imu", "mems_imu")')
         # The directory itself is the test's; what the server makes in it must not need more.
         os.chmod(self.path, 0o711)
         done = subprocess.run(["/usr/bin/python3", "-c", STRANGER, SOURCE / "clients" / "python",
-                               self.path / "otolith" / "roles" / "control.sock"], user=NOBODY, group=NOBODY, extra_groups=[],
-                              cwd="/", capture_output=True, text=True, timeout=60, check=False)
+                               self.path / "otolith" / "roles" / "control.sock", *asks], user=NOBODY, group=NOBODY,
+                              extra_groups=[], cwd="/", capture_output=True, text=True, timeout=60, check=False)
         if "ImportError" in done.stderr or "PermissionError" in done.stderr:
             self.skipTest("another user cannot read this build")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -142,6 +144,27 @@ class Roles(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0, rule)
             self.assertRegex(done.stderr, "roles.yaml:[0-9]+:[0-9]+")
             self.assertIn(complaint, done.stderr)
+
+    def test_a_rule_for_nodes_takes_patterns_and_refuses_none(self):
+        for nodes, code in (("car/*", 0), ('["car_00*/imu", truck/gnss]', 0), ("[]", 1), ("{a: 1}", 1)):
+            (self.path / "roles.yaml").write_text(WORLD + f"control: {{roles: [{{uid: 7, role: operate, nodes: {nodes}}}]}}\n")
+            done = subprocess.run([BIN / "otolithd", "--check", self.path / "roles.yaml"], capture_output=True, text=True,
+                                  timeout=60, check=False)
+            self.assertEqual(done.returncode != 0, code != 0, done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
+    def test_another_user_has_the_role_of_its_rule_for_the_nodes_that_match(self):
+        rules = f"{{uid: {NOBODY}, role: operate, nodes: car/imu}}, {{gid: {NOBODY}, role: admin, nodes: [car/*2, truck/*]}}"
+        self.start(more=f"control: {{roles: [{rules}]}}\n", nodes=2).close()
+        said = self.stranger("lambda: world.get('car/imu2')", "world.pause", "lambda: world.set('car/imu', 'taps', True)",
+                             "lambda: world.swap('car/imu', 'mems_imu')", "lambda: world.fault('car/motion', 'stuck')",
+                             "lambda: world.set('car/imu*', 'taps', True)", "lambda: world.swap('car/imu2', 'mems_imu')",
+                             "lambda: world.set('*/*', 'taps', True)")
+        self.assertEqual([line[:5] for line in said], ["done", "refus", "done", "refus", "refus", "done", "done", "refus"], said)
+        self.assertIn("'pause' needs the role operate, and this client has the role observe for the whole world", said[1])
+        self.assertIn("'swap' needs the role admin, and this client has the role operate for 'roles/car/imu'", said[3])
+        self.assertIn("the role observe for 'roles/car/motion'", said[4])
+        self.assertIn("the role observe for 'roles/car/motion'", said[7])
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
     def test_another_user_without_a_role_does_not_get_in(self):

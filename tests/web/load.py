@@ -1,5 +1,6 @@
 """Measures the ticks of the default world with two pages in Chromium, a Foxglove client and a recorder, beside the same world
-without them, in turns. Asserts nothing.
+without them, and beside a program that has nothing to do with otolith but wakes as often and needs memory. In turns. Asserts
+nothing.
 
 usage: load.py FOLDER_OF_PROGRAMS CHECKOUT [SECONDS OF A TURN]
 """
@@ -17,6 +18,13 @@ from web_case import WebCase
 
 SECONDS = float(sys.argv.pop(3)) if len(sys.argv) > 3 else 30.0
 TURNS = 3
+STRANGER = """
+import time
+while True:
+    block = bytes(8 << 20)
+    copy = bytearray(block)
+    time.sleep(0.01)
+"""
 
 
 class Load(WebCase):
@@ -36,9 +44,17 @@ class Load(WebCase):
             shown.close()
         return end
 
-    def turn(self, with_readers):
+    def stranger(self, link):
+        program = subprocess.Popen([sys.executable, "-c", STRANGER])
+
+        def end():
+            program.kill()
+            program.wait()
+        return end
+
+    def turn(self, beside, begin=lambda link: lambda: None):
         link = self.start()
-        end = self.readers(link) if with_readers else lambda: None
+        end = begin(link)
         before = self.facts()
         time.sleep(SECONDS)
         after = self.facts()
@@ -46,7 +62,7 @@ class Load(WebCase):
         self.stop()
         ticks, late = after["tick"] - before["tick"], after["late"] - before["late"]
         overruns = after["overruns"] - before["overruns"]
-        print(f"| {'with' if with_readers else 'without'} | {after['work_us']['p50']:.2f} | {after['work_us']['p99']:.2f} | {after['lateness_us']['p50']:.1f} | "
+        print(f"| {beside} | {after['work_us']['p50']:.2f} | {after['work_us']['p99']:.2f} | {after['lateness_us']['p50']:.1f} | "
               f"{after['lateness_us']['p99']:.1f} | {late} | {overruns} | {ticks} | {os.getloadavg()[0]:.1f} |", flush=True)
 
     def facts(self):
@@ -54,10 +70,11 @@ class Load(WebCase):
         return facts
 
     def test_load(self):
-        print("| readers | work p50 us | p99 | lateness p50 us | p99 | late ticks | overruns | ticks | load |\n|---|---|---|---|---|---|---|---|---|")
+        print("| beside | work p50 us | p99 | lateness p50 us | p99 | late ticks | overruns | ticks | load |\n|---|---|---|---|---|---|---|---|---|")
         for _ in range(TURNS):
-            self.turn(False)
-            self.turn(True)
+            self.turn("nothing")
+            self.turn("another program", self.stranger)
+            self.turn("readers", self.readers)
 
 
 if __name__ == "__main__":

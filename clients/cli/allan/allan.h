@@ -72,6 +72,11 @@ void allan_fit(struct allan_point *points, size_t count, uint64_t samples, const
  */
 bool allan_standard_errors(struct allan_point *points, size_t count, uint64_t samples,
                            const struct allan_fit_options *options, struct allan_fit *fit);
+/*
+ * The lowest point, which data sheets call in-run bias stability, among the averaging times of which the record has nine at
+ * least: the standard error 1/√(2 (n − 1)) of IEEE Std 952 is then 25 % at most. Of a shorter record, the first point.
+ */
+const struct allan_point *allan_lowest(const struct allan_point *points, size_t count, uint64_t samples);
 /* The fitted deviation at tau. */
 double allan_model(const struct allan_fit *fit, double tau_s);
 

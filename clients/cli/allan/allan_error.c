@@ -22,6 +22,7 @@
 /* Frequencies per octave. Where their distance exceeds PHASE_STEP radians, sin⁴ is replaced by its mean, 3/8. */
 enum { PER_OCTAVE = 48 };
 #define PHASE_STEP 0.5
+#define LEAST_CLUSTERS 9 /* averages in the record, for a point to be the lowest */
 
 /* Density of the model (IEEE Std 952-1997, annex C); the ramp is no noise. */
 static double density(const double squares[TERMS], double f_hz, double dt_s)
@@ -125,4 +126,13 @@ bool allan_standard_errors(struct allan_point *points, size_t count, uint64_t sa
     fit->b_se = error_of(normal, middle, subset, 2, fit->b);
     fit->k_se = error_of(normal, middle, subset, 3, fit->k);
     return true;
+}
+
+const struct allan_point *allan_lowest(const struct allan_point *points, size_t count, uint64_t samples)
+{
+    const struct allan_point *lowest = &points[0];
+    for (size_t p = 1; p < count && points[p].m <= samples / LEAST_CLUSTERS; p++) {
+        lowest = points[p].adev < lowest->adev ? &points[p] : lowest;
+    }
+    return lowest;
 }

@@ -163,12 +163,9 @@ static void print_coefficients(const struct allan_column *column)
     print_coefficient("Q (quantisation)", fit->q, NAN, text, 0.0, NULL);
     (void)snprintf(text, sizeof text, "%s/s", unit->unit);
     print_coefficient("R (ramp)", fit->r, NAN, text, 0.0, NULL);
-    size_t lowest = 0;
-    for (size_t p = 1; p < column->count; p++) {
-        lowest = column->points[p].adev < column->points[lowest].adev ? p : lowest;
-    }
-    (void)snprintf(text, sizeof text, "lowest at %.4g s", column->points[lowest].tau_s);
-    print_coefficient(text, column->points[lowest].adev, NAN, unit->unit, unit->b.factor, unit->b.unit);
+    const struct allan_point *lowest = allan_lowest(column->points, column->count, allan_count(column->allan));
+    (void)snprintf(text, sizeof text, "lowest at %.4g s", lowest->tau_s);
+    print_coefficient(text, lowest->adev, NAN, unit->unit, unit->b.factor, unit->b.unit);
 }
 
 static void print_model(const struct allan_column *column)

@@ -131,12 +131,6 @@ static void json_own(FILE *to, const struct account *account)
     json_states(to, account, true);
 }
 
-static void json_number(FILE *to, const char *name, double number)
-{
-    (void)fprintf(to, ", \"%s\": ", name);
-    json_double(to, number);
-}
-
 static void json_comparisons(FILE *to, const struct comparisons *comparisons)
 {
     for (uint32_t i = 0; i < comparisons->count; i++) {
@@ -149,9 +143,9 @@ static void json_comparisons(FILE *to, const struct comparisons *comparisons)
         (void)fputs(", \"reference\": ", to);
         json_text(to, equals + 1);
         member(to, "count", row->count);
-        json_number(to, "rmse", row->count > 0 ? comparison_rmse(row) : (double)NAN);
-        json_number(to, "mean", row->count > 0 ? comparison_mean(row) : (double)NAN);
-        json_number(to, "max", row->count > 0 ? row->most : (double)NAN);
+        json_member(to, ", ", "rmse", row->count > 0 ? comparison_rmse(row) : (double)NAN);
+        json_member(to, ", ", "mean", row->count > 0 ? comparison_mean(row) : (double)NAN);
+        json_member(to, ", ", "max", row->count > 0 ? row->most : (double)NAN);
         (void)fputc('}', to);
     }
     (void)fputs(comparisons->count > 0 ? "]" : "", to);

@@ -305,38 +305,43 @@ enum oto_status fit_temperature(struct fit_calibration *calibration, const char 
 /* ---- output ---- */
 
 static const char *const keys[OTO_PART_TRIADS] = {"m_s2", "rad_s", "ut"};
+static const char *const units[OTO_PART_TRIADS] = {"m/s^2", "rad/s", "uT"};
 
-static void put_three(FILE *to, const char *triad, const char *term, const double v[3])
+/* Writes a parameter of the plugin, in the parameter's unit. */
+static void put_values(FILE *to, enum oto_part_triad triad, const char *term, const double *values, size_t count, const char *unit)
 {
-    (void)fprintf(to, "      %s.%s: [%.6g, %.6g, %.6g]\n", triad, term, v[0], v[1], v[2]);
+    (void)fprintf(to, "      %s.%s: {value: [", oto_part_triad_name(triad), term);
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(to, "%s%.6g", i > 0 ? ", " : "", values[i]);
+    }
+    (void)fprintf(to, "], unit: \"%s\", is: derived, source: \"log calibration records\"}\n", unit);
 }
 
 /* Writes the elements xy xz yx yz zx zy of a matrix, each times `scale`. */
-static void put_cross(FILE *to, const char *triad, const char *term, const double m[3][3], double scale)
+static void put_cross(FILE *to, enum oto_part_triad triad, const char *term, const double m[3][3], double scale, const char *unit)
 {
-    (void)fprintf(to, "      %s.%s: [%.6g, %.6g, %.6g, %.6g, %.6g, %.6g]\n", triad, term, scale * m[0][1], scale * m[0][2],
-                  scale * m[1][0], scale * m[1][2], scale * m[2][0], scale * m[2][1]);
+    const double values[] = {scale * m[0][1], scale * m[0][2], scale * m[1][0], scale * m[1][2], scale * m[2][0], scale * m[2][1]};
+    put_values(to, triad, term, values, 6, unit);
 }
 
-static void put_matrix(FILE *to, const char *triad, const struct fit_affine *affine)
+static void put_matrix(FILE *to, enum oto_part_triad triad, const struct fit_affine *affine)
 {
     const double scale[3] = {100 * (affine->matrix[0][0] - 1), 100 * (affine->matrix[1][1] - 1),
                              100 * (affine->matrix[2][2] - 1)};
-    put_three(to, triad, "scale_factor_error_percent", scale);
-    put_cross(to, triad, "cross_axis_percent", affine->matrix, 100.0);
+    put_values(to, triad, "scale_factor_error_percent", scale, 3, "%");
+    put_cross(to, triad, "cross_axis_percent", affine->matrix, 100.0, "%");
 }
 
-static void put_thermal(FILE *to, enum oto_part_triad id, const struct fit_thermal *thermal)
+static void put_thermal(FILE *to, enum oto_part_triad triad, const struct fit_thermal *thermal)
 {
-    static const char *const terms[] = {"temperature_bias_%s_degc", "temperature_bias_quadratic_%s_degc2",
-                                        "temperature_bias_cubic_%s_degc3"};
+    static const char *const orders[] = {"", "quadratic_", "cubic_"}, *const powers[] = {"", "2", "3"}, *const carets[] = {"", "^2", "^3"};
     for (int order = 1; order < UNKNOWNS; order++) {
         const double v[3] = {thermal->c[0][order], thermal->c[1][order], thermal->c[2][order]};
         if (v[0] != 0.0 || v[1] != 0.0 || v[2] != 0.0) {
-            char term[64];
-            const char *mark = strstr(terms[order - 1], "%s");
-            (void)snprintf(term, sizeof term, "%.*s%s%s", (int)(mark - terms[order - 1]), terms[order - 1], keys[id], mark + 2);
-            put_three(to, oto_part_triad_name(id), term, v);
+            char term[64], unit[32];
+            (void)snprintf(term, sizeof term, "temperature_bias_%s%s_degc%s", orders[order - 1], keys[triad], powers[order - 1]);
+            (void)snprintf(unit, sizeof unit, "%s/degC%s", units[triad], carets[order - 1]);
+            put_values(to, triad, term, v, 3, unit);
         }
     }
 }
@@ -350,18 +355,18 @@ void fit_calibration_write(FILE *to, const struct fit_calibration *calibration)
     if (!any) {
         return;
     }
-    (void)fputs("    params:\n", to);
+    (void)fputs("    parameters:\n", to);
     if (calibration->accelerometer.is_there) {
-        put_three(to, "accelerometer", "constant_bias_m_s2", calibration->accelerometer.bias);
-        put_matrix(to, "accelerometer", &calibration->accelerometer);
+        put_values(to, OTO_PART_ACCELEROMETER, "constant_bias_m_s2", calibration->accelerometer.bias, 3, units[OTO_PART_ACCELEROMETER]);
+        put_matrix(to, OTO_PART_ACCELEROMETER, &calibration->accelerometer);
     }
     if (calibration->gyroscope.is_there) {
-        put_matrix(to, "gyroscope", &calibration->gyroscope);
+        put_matrix(to, OTO_PART_GYROSCOPE, &calibration->gyroscope);
     }
     if (calibration->g_sensitivity.is_there) {
         const double (*g)[3] = calibration->g_sensitivity.matrix;
-        put_three(to, "gyroscope", "acceleration_bias_rad_s_m_s2", (double[]){g[0][0], g[1][1], g[2][2]});
-        put_cross(to, "gyroscope", "acceleration_cross_rad_s_m_s2", g, 1.0);
+        put_values(to, OTO_PART_GYROSCOPE, "acceleration_bias_rad_s_m_s2", (double[]){g[0][0], g[1][1], g[2][2]}, 3, "(rad/s)/(m/s^2)");
+        put_cross(to, OTO_PART_GYROSCOPE, "acceleration_cross_rad_s_m_s2", g, 1.0, "(rad/s)/(m/s^2)");
     }
     for (int id = 0; id < OTO_PART_TRIADS; id++) {
         if (calibration->thermal[id].is_there) {

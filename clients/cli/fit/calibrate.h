@@ -39,7 +39,7 @@ enum oto_status fit_rate_table(struct fit_calibration *calibration, const char *
 enum oto_status fit_temperature(struct fit_calibration *calibration, const char *path, const struct fit_log_options *options,
                                 struct oto_error *error);
 
-/* Writes the results as `params:` of a mode of a part file; writes nothing if there are none. */
+/* Writes the results as `parameters:` of a mode of a part file; writes nothing if there are none. */
 void fit_calibration_write(FILE *to, const struct fit_calibration *calibration);
 void fit_calibration_report(FILE *to, const struct fit_calibration *calibration);
 /* Writes an object with a member for each result that exists. */

@@ -36,6 +36,15 @@ static void put_term(FILE *to, const char *term, const double axes[3], const cha
     (void)fprintf(to, ", unit: \"%s%s\", is: typ, source: \"log fit\"}\n", unit, suffix);
 }
 
+/* The log shows the deviation from its sample period to the longest averaging time of the fit. */
+static void put_white(FILE *to, const struct fit_log *log, const double density[3], const char *unit)
+{
+    (void)fputs("      noise_density: {value: ", to);
+    put_axes(to, density[0], density[1], density[2]);
+    (void)fprintf(to, ", unit: \"%s/√Hz\", is: typ, known_s: [%.6g, %.6g], source: \"log fit\"}\n", unit, 1.0 / log->rate_hz,
+                  log->tau_max_s);
+}
+
 static bool any_of(const double axes[3])
 {
     return axes[0] > 0.0 || axes[1] > 0.0 || axes[2] > 0.0;
@@ -106,7 +115,7 @@ static void put_triad(FILE *to, const struct fit_log *log, const struct fit_tria
         (void)fprintf(to, "      resolution: {value: %.6g, unit: \"%s/LSB\", is: typ, source: \"log samples\"}\n",
                       triad->resolution_u, unit);
     }
-    put_term(to, "noise_density", density, unit, "/√Hz");
+    put_white(to, log, density, unit);
     if (any_of(walk)) {
         put_term(to, "rate_random_walk", walk, unit, "/√s");
     }

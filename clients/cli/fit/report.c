@@ -129,16 +129,12 @@ static void put_terms(FILE *to, const struct fit_log *log, const struct fit_tria
 }
 
 /* The lowest point of the measured curve, as data sheets give it. */
-static void put_lowest(FILE *to, const struct fit_triad *triad, const struct fit_axis *axis)
+static void put_lowest(FILE *to, const struct fit_log *log, const struct fit_triad *triad, const struct fit_axis *axis)
 {
     const struct fit_units *units = fit_units_of(triad->id);
-    size_t lowest = 0;
-    for (size_t p = 1; p < axis->count; p++) {
-        lowest = axis->points[p].adev < axis->points[lowest].adev ? p : lowest;
-    }
-    (void)fprintf(to, "    %-26s %.4g %s at %.3g s (B = %.4g %s)\n", "lowest deviation",
-                  axis->points[lowest].adev * units->b_factor, units->b_unit, axis->points[lowest].tau_s,
-                  axis->points[lowest].adev / FLOOR * units->b_factor, units->b_unit);
+    const struct allan_point *lowest = allan_lowest(axis->points, axis->count, log->rows);
+    (void)fprintf(to, "    %-26s %.4g %s at %.3g s (B = %.4g %s)\n", "lowest deviation", lowest->adev * units->b_factor, units->b_unit,
+                  lowest->tau_s, lowest->adev / FLOOR * units->b_factor, units->b_unit);
 }
 
 static void put_triad(FILE *to, const struct fit_log *log, const struct fit_triad *triad)
@@ -160,7 +156,7 @@ static void put_triad(FILE *to, const struct fit_log *log, const struct fit_tria
         double tau_s;
         (void)fprintf(to, "  %s, mean %.4g %s\n", axis->column, axis->mean_u, oto_part_triad_unit(triad->id));
         put_terms(to, log, triad, axis);
-        put_lowest(to, triad, axis);
+        put_lowest(to, log, triad, axis);
         const double worst = worst_miss(log, axis, &tau_s);
         (void)fprintf(to, "    %-26s within %.1f %% of the log from %.3g s to %.3g s (worst at %.3g s); its expectation %.1f %%\n",
                       "simulated deviation", 100.0 * fabs(worst), 2.0 / log->rate_hz, log->tau_max_s, tau_s,

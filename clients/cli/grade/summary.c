@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
@@ -224,12 +225,6 @@ static void csv_rows(FILE *to, const struct grade_plan *plan, uint32_t world, ui
     }
 }
 
-static void json_number(FILE *to, const char *key, double number)
-{
-    (void)fprintf(to, ", \"%s\": ", key);
-    json_double(to, number);
-}
-
 static void json_angles(FILE *to, const char *key, const double *numbers)
 {
     (void)fprintf(to, ", \"%s\": {", key);
@@ -247,9 +242,9 @@ static void json_axes(FILE *to, const struct grade_score *score)
         const struct grade_axis_score *axis = &score->axes[i];
         (void)fprintf(to, "%s\"%s\": {\"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"in_bound\": %" PRIu64, i > 0 ? ", " : "",
                       grade_axis_names[i], axis->accepted, axis->wrong, axis->covered);
-        json_number(to, "mean_abs_error_deg", axis->mean_deg);
-        json_number(to, "recall_above", share_above(axis->accepted, score->chunks));
-        json_number(to, "precision_above", axis->accepted > 0 ? share_above(axis->accepted - axis->wrong, axis->accepted) : NAN);
+        json_member(to, ", ", "mean_abs_error_deg", axis->mean_deg);
+        json_member(to, ", ", "recall_above", share_above(axis->accepted, score->chunks));
+        json_member(to, ", ", "precision_above", axis->accepted > 0 ? share_above(axis->accepted - axis->wrong, axis->accepted) : NAN);
         (void)fputc('}', to);
     }
     (void)fputc('}', to);
@@ -259,8 +254,8 @@ static void json_time(FILE *to, int time, const struct grade_score *score)
 {
     (void)fprintf(to, "%s\n      {\"minute\": %.1f, \"chunks\": %" PRIu64 ", \"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"within\": %" PRIu64,
                   time > 0 ? "," : "", grade_minutes(time), score->chunks, score->accepted, score->wrong, score->within);
-    json_number(to, "recall", score->recall);
-    json_number(to, "precision", score->precision);
+    json_member(to, ", ", "recall", score->recall);
+    json_member(to, ", ", "precision", score->precision);
     json_angles(to, "mean_abs_error_deg", score->mean_error_deg);
     json_angles(to, "coverage_3sigma", score->coverage);
     json_angles(to, "all_mean_abs_error_deg", score->mean_all_deg);
@@ -282,19 +277,43 @@ static void json_summary(FILE *to, const struct grade_plan *plan, uint32_t world
     (void)fprintf(to, "%s\n    {\"world\": \"%s\", \"traffic\": \"%s\", \"method\": \"%s\", \"drives\": %" PRIu64
                   ", \"drives_accepted_wrongly_at_any_time\": %" PRIu64, first ? "" : ",", plan->worlds[world].name,
                   style_name(plan, style), plan->methods[method], summary->chunks, summary->false_drives);
-    json_number(to, "worst_error_while_accepted_deg", summary->worst_deg);
-    json_number(to, "false_acceptance_rate_below_with_95_percent_confidence", false_rate_below(summary));
+    json_member(to, ", ", "worst_error_while_accepted_deg", summary->worst_deg);
+    json_member(to, ", ", "false_acceptance_rate_below_with_95_percent_confidence", false_rate_below(summary));
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
         (void)fprintf(to, ", \"drives_with_%s_accepted_wrongly_at_any_time\": %" PRIu64, grade_axis_names[i],
                       summary->false_axis_drives[i]);
     }
-    json_number(to, "recall_50_min", summary->recall_50_min);
-    json_number(to, "recall_75_min", summary->recall_75_min);
+    json_member(to, ", ", "recall_50_min", summary->recall_50_min);
+    json_member(to, ", ", "recall_75_min", summary->recall_75_min);
     (void)fputs(", \"times\": [", to);
     for (int i = 0; i < GRADE_TIMES; i++) {
         json_time(to, i, &summary->scores[i]);
     }
     (void)fputs("]}", to);
+}
+
+static void json_grades(FILE *to, const struct grade_plan *plan, const struct grade_store *store)
+{
+    (void)fprintf(to, "{\"hash\": \"%016" PRIx64 "\", \"threshold_deg\": %.2f, \"first_seed\": %" PRIu64 ", \"seeds\": %" PRIu64
+                  ",\n  \"grades\": [", plan->hash, GRADE_THRESHOLD_DEG, plan->first_seed, plan->seeds);
+    each(to, plan, store, json_summary);
+    (void)fputs("]}\n", to);
+}
+
+enum oto_status grade_print_json(const struct grade_plan *plan, const struct grade_store *store, struct oto_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    if (to != NULL) {
+        json_grades(to, plan, store);
+    }
+    const bool whole = to != NULL && fclose(to) == 0;
+    if (whole) {
+        json_line(stdout, text);
+    }
+    free(text);
+    return whole ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory");
 }
 
 enum oto_status grade_write_summaries(const struct grade_plan *plan, const struct grade_store *store,
@@ -314,10 +333,7 @@ enum oto_status grade_write_summaries(const struct grade_plan *plan, const struc
     (void)snprintf(path, sizeof path, "%.3000s/summary.json", plan->directory);
     status = cli_output_open(&output, path, error);
     if (status == OTO_OK) {
-        (void)fprintf(output.file, "{\"hash\": \"%016" PRIx64 "\", \"threshold_deg\": %.2f, \"first_seed\": %" PRIu64 ", \"seeds\": %"
-                      PRIu64 ",\n  \"grades\": [", plan->hash, GRADE_THRESHOLD_DEG, plan->first_seed, plan->seeds);
-        each(output.file, plan, store, json_summary);
-        (void)fputs("]}\n", output.file);
+        json_grades(output.file, plan, store);
     }
     return cli_output_close(&output, status, error);
 }

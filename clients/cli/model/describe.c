@@ -50,7 +50,7 @@ int model_list(int argc, char **argv)
     return status == OTO_OK ? listing.code : cli_say(&error);
 }
 
-static void json_member(const char *key, const char *value, const char *before)
+static void json_text_member(const char *key, const char *value, const char *before)
 {
     (void)printf("%s\"%s\": ", before, key);
     json_text(stdout, value != NULL ? value : "");
@@ -61,10 +61,10 @@ static void print_quantities(const char *title, const struct oto_model_quantity 
     (void)printf(json ? ", \"%s\": [" : "\n%s\n", title);
     for (uint32_t i = 0; i < count; i++) {
         if (json) {
-            json_member("name", rows[i].name, i > 0 ? ", {" : "{");
-            json_member("unit", rows[i].unit, ", ");
-            json_member("frame", rows[i].frame, ", ");
-            json_member("text", rows[i].text, ", ");
+            json_text_member("name", rows[i].name, i > 0 ? ", {" : "{");
+            json_text_member("unit", rows[i].unit, ", ");
+            json_text_member("frame", rows[i].frame, ", ");
+            json_text_member("text", rows[i].text, ", ");
             (void)printf("}");
         } else {
             (void)printf("  %-14s %-8s %-5s %s\n", rows[i].name, rows[i].unit, rows[i].frame, rows[i].text);
@@ -89,12 +89,12 @@ static void print_params(const struct oto_model *model, bool json)
         char value[256] = "";
         (void)oto_model_get_param(model, param->key, value, sizeof value, NULL);
         if (json) {
-            json_member("key", param->key, first ? "{" : ", {");
-            json_member("column", param->alias, ", ");
-            json_member("unit", param->unit, ", ");
-            json_member("value", value, ", ");
+            json_text_member("key", param->key, first ? "{" : ", {");
+            json_text_member("column", param->alias, ", ");
+            json_text_member("unit", param->unit, ", ");
+            json_text_member("value", value, ", ");
             (void)printf(", \"runtime\": %s", (param->flags & OTO_PARAM_RUNTIME) != 0 ? "true" : "false");
-            json_member("text", param->text, ", ");
+            json_text_member("text", param->text, ", ");
             (void)printf("}");
         } else if (!is_initial(param)) {
             (void)printf("  %-22s %-10s %-12s %-8s %s\n", param->key, param->alias != NULL ? param->alias : "", value,
@@ -115,9 +115,9 @@ static void print_model(const struct oto_model *model, bool json)
     const struct oto_model_extension *extension = oto_model_of(model);
     const bool exact = (extension->flags & OTO_MODEL_EXACT) != 0;
     if (json) {
-        json_member("name", model_name(descriptor), "{");
-        json_member("plugin", descriptor->id, ", ");
-        json_member("text", descriptor->text, ", ");
+        json_text_member("name", model_name(descriptor), "{");
+        json_text_member("plugin", descriptor->id, ", ");
+        json_text_member("text", descriptor->text, ", ");
         (void)printf(", \"exact\": %s", exact ? "true" : "false");
     } else {
         (void)printf("%s: %s\nplugin %s; the flow is %s\n", model_name(descriptor), descriptor->text,

@@ -225,6 +225,15 @@ static void scale_walk(const struct importing *importing, double axes[3])
     }
 }
 
+/* These files describe a model, not a document: a floor that they do not give is 0, and no default replaces it. */
+static void put_no_floor(const struct importing *importing, int triad)
+{
+    if (!is_given(importing, triad, "bias_instability")) {
+        (void)fprintf(importing->to, "      bias_instability: {value: 0, unit: \"%s\", is: typ, source: \"file %s, not given\"}\n",
+                      oto_part_triad_unit((enum oto_part_triad)triad), importing->triads[triad]->key);
+    }
+}
+
 static enum oto_status put_section(struct importing *importing, int triad)
 {
     const struct oto_value *section = importing->triads[triad];
@@ -258,18 +267,23 @@ static enum oto_status put_section(struct importing *importing, int triad)
         (void)fprintf(importing->to, ", unit: \"%s\", is: typ, source: \"file %s, line %u\"}\n", field->units[triad],
                       section->key, value->line);
     }
+    if (status == OTO_OK) {
+        put_no_floor(importing, triad);
+    }
     return status;
 }
 
 static void put_missing(const struct importing *importing, bool is_imu)
 {
-    static const char *const terms[] = {"range", "noise_density", "in_run_bias_stability"};
-    static const char *const given_as[] = {"range", "noise_density", "bias_instability"};
+    enum { FLOOR_TERM = 2 };
+    static const char *const terms[] = {"range", "noise_density", "in_run_bias_stability", "known_s"};
+    static const char *const given_as[] = {"range", "noise_density", "bias_instability", "known_s"};
     (void)fputs("missing:\n", importing->to);
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
         const bool needed = importing->triads[triad] != NULL || (is_imu && triad != OTO_PART_MAGNETOMETER);
         for (size_t i = 0; needed && i < sizeof terms / sizeof *terms; i++) {
-            if (!is_given(importing, triad, given_as[i])) {
+            const bool is_zero = i == FLOOR_TERM && importing->triads[triad] != NULL && importing->triads[triad]->count > 0;
+            if (!is_zero && !is_given(importing, triad, given_as[i])) {
                 (void)fprintf(importing->to, "  - %s.%s\n", oto_part_triad_name((enum oto_part_triad)triad), terms[i]);
             }
         }

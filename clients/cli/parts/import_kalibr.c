@@ -69,7 +69,7 @@ enum oto_status parts_put_kalibr(FILE *to, const char *path, const char *name, c
     (void)fputs("}\nmissing:\n", to);
     for (size_t i = 0; i < TRIADS; i++) {
         const char *triad = oto_part_triad_name((enum oto_part_triad)i);
-        (void)fprintf(to, "  - %s.range\n  - %s.in_run_bias_stability\n", triad, triad);
+        (void)fprintf(to, "  - %s.range\n  - %s.in_run_bias_stability\n  - %s.known_s\n", triad, triad, triad);
         if (oto_value_get(map, keys[i].density) == NULL) {
             (void)fprintf(to, "  - %s.noise_density\n", triad);
         }

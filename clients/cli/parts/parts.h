@@ -6,13 +6,18 @@
 
 #include "parts/library.h"
 
+/* Prints the averaging times of a number, and to which times the model continues a floor. */
+void parts_show_known(FILE *to, const struct oto_part_number *number);
+/* Prints what the default adds to the numbers of a triad, or that it is simulated without noise. */
+void parts_show_default(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad);
+void parts_show_curve_json(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad);
 /* Prints the numbers of a part in every convention. */
 void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
 void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
 
 /*
- * Simulates a part at rest and prints the differences from its document as rows of a Markdown table. Adds to `beyond` the
- * number of rows that differ by more than 5 %.
+ * Simulates a part at rest and prints the differences from its document, or from the default, as rows of a Markdown table. Adds
+ * to `beyond` the number of rows that differ by more than 5 %, or whose floor is not flat at 30 000 s.
  */
 void parts_check_head(FILE *to);
 enum oto_status parts_check(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode, uint32_t *beyond,

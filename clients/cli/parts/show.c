@@ -97,20 +97,6 @@ static const char *kind_of(const struct oto_part_number *number)
     return number->is_derived ? "derived" : number->is_max ? "max" : "typ";
 }
 
-/* Prints the averaging times at which the floor of a deviation curve is known, and to which times the model continues it. */
-static void show_range(FILE *to, const struct oto_part_number *number)
-{
-    if (strcmp(number->term, "in_run_bias_stability") != 0 && strcmp(number->term, "bias_instability") != 0) {
-        return;
-    }
-    if (number->known_s[1] > 0.0) {
-        (void)fprintf(to, "    known from %g s to %g s; continued flat to %g s\n", number->known_s[0], number->known_s[1],
-                      fmax(number->known_s[1], OTO_PART_FLOOR_MAX_S));
-    } else {
-        (void)fprintf(to, "    no averaging times in the document; taken flat from 1 s to %g s\n", OTO_PART_FLOOR_MAX_S);
-    }
-}
-
 static void show_series(FILE *to, const struct oto_part_series *series)
 {
     for (uint32_t k = 0; k < series->count; k++) {
@@ -137,16 +123,14 @@ static void show_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_pa
             (void)fprintf(to, ", ± taken as %g σ", number->sigma);
         }
         (void)fprintf(to, "   [%s]%s\n", number->source, number->is_applied ? "" : " (not a parameter)");
-        show_range(to, number);
+        parts_show_known(to, number);
     }
     for (uint32_t i = 0; i < mode->series_count; i++) {
         if (mode->series[i].triad == triad) {
             show_series(to, &mode->series[i]);
         }
     }
-    if (oto_part_is_noiseless(mode, triad)) {
-        (void)fprintf(to, "  simulated without noise: no document gives its white noise\n");
-    }
+    parts_show_default(to, mode, triad);
 }
 
 static void show_noise(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
@@ -246,7 +230,9 @@ static void put_list(FILE *to, const double *axes)
 static void put_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     bool first = true;
-    (void)fprintf(to, "\"noiseless\": %s, \"numbers\": {", oto_part_is_noiseless(mode, triad) ? "true" : "false");
+    (void)fprintf(to, "\"noiseless\": %s, ", oto_part_is_noiseless(mode, triad) ? "true" : "false");
+    parts_show_curve_json(to, mode, triad);
+    (void)fputs(", \"numbers\": {", to);
     for (uint32_t i = 0; i < mode->number_count; i++) {
         const struct oto_part_number *number = &mode->numbers[i];
         if (number->triad != triad) {

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/mirror.h"
+#include "base/monotonic.h"
 #include "otolith/version.h"
 
 #define CHUNK_BYTES (1u << 20)
@@ -13,6 +15,7 @@
 #define DIAGNOSTICS_PERIOD_NS INT64_C(1000000000)
 #define ZSTD_LEVEL 1
 #define LOG_FLUSH_US 200000 /* the server writes its log every 100 ms; after this time it has the inputs of the last samples */
+#define WIRE_SETTLE_NS INT64_C(2000000000) /* simulated time after the end of a recording, for topics that have stopped */
 enum { BATCH = 256, MOST_LOSSLESS = 1024 };
 
 /* ---- channels ---- */
@@ -119,7 +122,7 @@ static enum oto_status choose_rows(struct recording *recording, const struct rec
     }
     for (uint32_t i = 0; i < all && options->topic_count == 0; i++) {
         const struct oto_channel *channel = oto_client_channel(recording->client, i);
-        if (cli_is_shown(channel)) {
+        if (recording->over_wire || cli_is_shown(channel)) {
             choose(recording, channel);
         }
     }
@@ -148,7 +151,7 @@ static enum oto_status add_channels(struct recording *recording, struct oto_erro
     if (status == OTO_OK) {
         status = add_view_channel(recording, OTO_ROS_CLOCK, "/clock", &recording->clock_id, error);
     }
-    return status == OTO_OK
+    return status == OTO_OK && !recording->over_wire
                ? add_view_channel(recording, OTO_ROS_DIAGNOSTICS, "/diagnostics", &recording->diagnostics_id, error)
                : status;
 }
@@ -158,6 +161,9 @@ static enum oto_status add_channels(struct recording *recording, struct oto_erro
 static void acknowledge(struct recording *recording)
 {
     uint64_t next[MOST_LOSSLESS];
+    if (recording->over_wire) {
+        return;
+    }
     for (uint32_t i = 0; i < recording->count && recording->count <= MOST_LOSSLESS; i++) {
         next[i] = oto_reader_position(&recording->rows[i].reader);
     }
@@ -169,6 +175,9 @@ static void acknowledge(struct recording *recording)
 /* A request lists at most 1024 channels. With more, only a world in real time can be recorded: it waits for no reader anyway. */
 static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
 {
+    if (recording->over_wire) {
+        return OTO_OK;
+    }
     if (recording->count > MOST_LOSSLESS) {
         const uint32_t mode = __atomic_load_n(&oto_client_header(recording->client)->mode, __ATOMIC_ACQUIRE);
         return mode == OTO_MODE_REALTIME
@@ -229,7 +238,7 @@ static enum oto_status start(struct recording *recording, const struct recording
     recording->start_ns = clock.sim_time_ns;
     recording->has_end = options->for_ns > 0;
     recording->end_ns = clock.sim_time_ns + options->for_ns;
-    recording->flush_ns = cli_now_ns() + FLUSH_NS;
+    recording->flush_ns = srv_now_ns() + FLUSH_NS;
     return status;
 }
 
@@ -258,6 +267,7 @@ enum oto_status recording_open(const struct recording_options *options, struct o
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
     }
     recording->client = client;
+    recording->over_wire = oto_client_is_mirror(client);
     recording->heads = malloc(BATCH * sizeof *recording->heads);
     recording->payloads = malloc((size_t)BATCH * OTO_RECORD_MAX_BYTES);
     const enum oto_status status = recording->heads != NULL && recording->payloads != NULL
@@ -384,7 +394,7 @@ static enum oto_status drain_row(struct recording *recording, struct recording_r
 /* Writes the data in memory to the file once a second of real time. */
 static enum oto_status flush_when_due(struct recording *recording, struct oto_error *error)
 {
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     struct oto_clock clock = {0};
     if (now_ns < recording->flush_ns) {
         return OTO_OK;
@@ -392,7 +402,7 @@ static enum oto_status flush_when_due(struct recording *recording, struct oto_er
     recording->flush_ns = now_ns + FLUSH_NS;
     (void)oto_client_clock(recording->client, &clock);
     enum oto_status status = OTO_OK;
-    if (clock.sim_time_ns >= recording->next_diagnostics_ns) {
+    if (!recording->over_wire && clock.sim_time_ns >= recording->next_diagnostics_ns) {
         recording->next_diagnostics_ns = clock.sim_time_ns + DIAGNOSTICS_PERIOD_NS;
         status = recording_put_diagnostics(recording, clock.sim_time_ns, error);
     }
@@ -402,11 +412,24 @@ static enum oto_status flush_when_due(struct recording *recording, struct oto_er
     return status == OTO_OK ? oto_mcap_flush(recording->writer, error) : status;
 }
 
+/* Over the wire the samples of one instant arrive one topic after the other: the end has passed when all topics have passed it. */
+static bool all_have_passed(const struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->count; i++) {
+        const struct recording_row *row = &recording->rows[i];
+        if (!row->over && row->channel->rate_num > 0 && oto_ring_newest(&row->channel->view) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_over(const struct recording *recording)
 {
     struct oto_clock clock = {0};
     (void)oto_client_clock(recording->client, &clock);
-    return recording->has_end && clock.sim_time_ns >= recording->end_ns;
+    return recording->has_end && clock.sim_time_ns >= recording->end_ns &&
+           (!recording->over_wire || clock.sim_time_ns >= recording->end_ns + WIRE_SETTLE_NS || all_have_passed(recording));
 }
 
 enum oto_status recording_drain(struct recording *recording, uint64_t *count, struct oto_error *error)

@@ -232,17 +232,18 @@ enum oto_status recording_attach_origin(struct recording *recording, const struc
     (void)snprintf(seed, sizeof seed, "%" PRIu64, header->seed);
     (void)snprintf(rate, sizeof rate, "%" PRIu64 "/%" PRIu64, header->rate_num, header->rate_den);
     const struct oto_mcap_pair pairs[] = {{"event", "start"},     {"version", OTO_VERSION_STRING}, {"world", header->world},
-                                          {"epoch", epoch},       {"lineage", lineage},            {"seed", seed},
-                                          {"base_rate_hz", rate}};
+                                          {"epoch", epoch},       {"lineage", lineage},            {"base_rate_hz", rate},
+                                          {"seed", seed}}; /* the wire has no seed */
+    const size_t count = sizeof pairs / sizeof *pairs - (recording->over_wire ? 1 : 0);
     enum oto_status status =
-        oto_mcap_add_metadata(recording->writer, RECORDING_METADATA, pairs, sizeof pairs / sizeof *pairs, error);
-    if (status == OTO_OK) {
+        oto_mcap_add_metadata(recording->writer, RECORDING_METADATA, pairs, count, error);
+    if (status == OTO_OK && !recording->over_wire) {
         status = attach_world(recording, options, error);
     }
     if (status == OTO_OK) {
         status = attach_schema(recording, error);
     }
-    return status == OTO_OK ? attach_parameters(recording, error) : status;
+    return status == OTO_OK && !recording->over_wire ? attach_parameters(recording, error) : status;
 }
 
 /* ---- inputs ---- */
@@ -334,8 +335,8 @@ enum oto_status recording_add_end(struct recording *recording, struct oto_error 
     (void)snprintf(samples, sizeof samples, "%" PRIu64, recording->samples);
     (void)snprintf(lost, sizeof lost, "%" PRIu64, recording_counts(recording).lost);
     const struct oto_mcap_pair pairs[] = {
-        {"event", "end"}, {"tick", tick}, {"state_hash", chain}, {"samples", samples}, {"lost", lost}};
-    const enum oto_status status =
-        oto_mcap_add_metadata(recording->writer, RECORDING_METADATA, pairs, sizeof pairs / sizeof *pairs, error);
+        {"event", "end"}, {"samples", samples}, {"lost", lost}, {"tick", tick}, {"state_hash", chain}}; /* the wire has none of the last two */
+    const enum oto_status status = oto_mcap_add_metadata(recording->writer, RECORDING_METADATA, pairs,
+                                                         sizeof pairs / sizeof *pairs - (recording->over_wire ? 2 : 0), error);
     return status == OTO_OK ? add_rosbag2(recording, error) : status;
 }

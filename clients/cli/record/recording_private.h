@@ -31,6 +31,7 @@ struct recording_row {
 };
 
 struct recording {
+    bool over_wire; /* the client is a mirror (attach/mirror.h): no control, no statistics of the world */
     struct oto_client *client;
     struct oto_output_file output;
     struct oto_mcap_writer *writer;

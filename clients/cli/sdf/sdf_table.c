@@ -155,17 +155,6 @@ void sdf_words_list(struct sdf_words words, char *text, size_t bytes)
     }
 }
 
-const char *sdf_number_text(double value, char text[32])
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(text, 32, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
-            break;
-        }
-    }
-    return text;
-}
-
 struct oto_sdf_imu *oto_sdf_world_add(struct oto_sdf_world *world, const struct oto_sdf_imu *imu)
 {
     if (world->count == world->capacity) {

@@ -60,7 +60,5 @@ const char *sdf_word_of(struct sdf_words words, double value);
 bool sdf_word_find(struct sdf_words words, const char *text, double *value);
 /* Lists the words as text: "CUSTOM, ENU, NED". */
 void sdf_words_list(struct sdf_words words, char *text, size_t bytes);
-/* Shortest of 15 to 17 digits that reads as the same double. */
-const char *sdf_number_text(double value, char text[32]);
 
 #endif

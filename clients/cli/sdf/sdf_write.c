@@ -3,6 +3,8 @@
 
 #include "sdf/sdf_table.h"
 
+#include "base/json_text.h"
+
 #define SDF_VERSION "1.9"
 #define NAMESPACE "urn:otolith:sdf"
 
@@ -73,7 +75,7 @@ static void put_value(FILE *file, const struct sdf_element *row, const void *bas
         for (uint32_t i = 0; i < row->count; i++) {
             const double value = number_at(base, row->offset, i);
             const char *word = sdf_word_of(row->words, value);
-            (void)fprintf(file, "%s%s", i > 0 ? " " : "", word != NULL ? word : sdf_number_text(value, text));
+            (void)fprintf(file, "%s%s", i > 0 ? " " : "", word != NULL ? word : oto_shortest_decimal(value, text));
         }
     }
 }

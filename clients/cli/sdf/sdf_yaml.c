@@ -3,6 +3,8 @@
 
 #include "sdf/sdf_table.h"
 
+#include "base/json_text.h"
+
 static double value_at(const struct sdf_param *param, const struct oto_sdf_imu *imu, uint32_t index)
 {
     const char *place = (const char *)imu + param->offset + (size_t)index * param->stride;
@@ -25,7 +27,7 @@ static void put_value(FILE *file, const struct sdf_param *param, double value)
     } else if (param->kind == SDF_FLAG) {
         (void)fputs(value != 0 ? "true" : "false", file);
     } else {
-        (void)fputs(sdf_number_text(value, text), file);
+        (void)fputs(oto_shortest_decimal(value, text), file);
     }
 }
 
@@ -74,8 +76,8 @@ static void put_quoted(FILE *file, const char *before, const char *text)
 static void put_vector(FILE *file, const char *key, const double v[3])
 {
     char x[32], y[32], z[32];
-    (void)fprintf(file, "%s: [%s, %s, %s]", key, sdf_number_text(v[0], x), sdf_number_text(v[1], y),
-                  sdf_number_text(v[2], z));
+    (void)fprintf(file, "%s: [%s, %s, %s]", key, oto_shortest_decimal(v[0], x), oto_shortest_decimal(v[1], y),
+                  oto_shortest_decimal(v[2], z));
 }
 
 static void put_node(FILE *file, const struct oto_sdf_imu *imu)

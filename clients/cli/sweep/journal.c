@@ -3,6 +3,7 @@
  * of processes, on any number of machines, may work on one directory. A line is a checksum, a space, a row. A line that is cut
  * off by a kill has no newline or another checksum, and does not count.
  */
+#include "base/monotonic.h"
 #include "sweep/sweep.h"
 
 #include <dirent.h>
@@ -59,7 +60,7 @@ enum oto_status sweep_journal_create(struct sweep_journal *journal, const char *
 
 static enum oto_status synchronise(struct sweep_journal *journal, struct oto_error *error)
 {
-    journal->synced_ns = cli_now_ns();
+    journal->synced_ns = srv_now_ns();
     journal->is_dirty = false;
     return fdatasync(journal->file) == 0
                ? OTO_OK
@@ -89,7 +90,7 @@ enum oto_status sweep_journal_add(struct sweep_journal *journal, const char *row
     enum oto_status status = write_all(journal, line, (size_t)bytes, error);
     free(line);
     journal->is_dirty = true;
-    if (status == OTO_OK && cli_now_ns() - journal->synced_ns > SYNC_EVERY_NS) {
+    if (status == OTO_OK && srv_now_ns() - journal->synced_ns > SYNC_EVERY_NS) {
         status = synchronise(journal, error);
     }
     return status;

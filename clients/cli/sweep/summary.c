@@ -6,6 +6,7 @@
 
 #include "csv.h"
 #include "draw_value.h"
+#include "json.h"
 #include "output.h"
 #include "sweep/sweep.h"
 
@@ -222,4 +223,36 @@ enum oto_status sweep_write_summary(const struct sweep_spec *spec, const struct 
         status = write_combination(output.file, spec, summary, i, error);
     }
     return cli_output_close(&output, status, error);
+}
+
+static void print_combination(const struct sweep_spec *spec, const struct sweep_summary *summary, uint64_t combination)
+{
+    (void)fputs("{\"values\": {", stdout);
+    for (uint32_t i = 0; spec->vary != NULL && i < spec->vary->count; i++) {
+        (void)fputs(i > 0 ? ", " : "", stdout);
+        json_text(stdout, spec->vary->items[i]->key);
+        (void)fputs(": ", stdout);
+        cli_value_json(stdout, spec->vary->items[i]->items[sweep_choice(spec, combination, i)]);
+    }
+    (void)printf("}, \"runs\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"columns\": {", spec->seed_count, summary->failed[combination]);
+    for (uint32_t i = 0; i < spec->column_count; i++) {
+        (void)fputs(i > 0 ? ", " : "", stdout);
+        json_text(stdout, spec->columns[i]);
+        for (int s = 0; s < STATISTICS; s++) {
+            (void)printf("%s\"%s\": ", s > 0 ? ", " : ": {", names[s]);
+            json_double(stdout, numbers_of(spec, summary, combination, i)[s]);
+        }
+        (void)fputc('}', stdout);
+    }
+    (void)fputs("}}", stdout);
+}
+
+void sweep_print_summary(const struct sweep_spec *spec, const struct sweep_summary *summary)
+{
+    (void)fputc('[', stdout);
+    for (uint64_t i = 0; i < spec->combinations; i++) {
+        (void)fputs(i > 0 ? ", " : "", stdout);
+        print_combination(spec, summary, i);
+    }
+    (void)fputc(']', stdout);
 }

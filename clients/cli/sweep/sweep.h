@@ -258,6 +258,8 @@ struct sweep_summary *sweep_summary_create(const struct sweep_spec *spec, const 
 void sweep_summary_destroy(struct sweep_summary *summary);
 enum oto_status sweep_write_summary(const struct sweep_spec *spec, const struct sweep_summary *summary, const char *directory,
                                     struct oto_error *error);
+/* Prints the numbers of summary.csv as a JSON list. */
+void sweep_print_summary(const struct sweep_spec *spec, const struct sweep_summary *summary);
 /* The number of a column of summary.csv ("yaw.last.p95"); false: there is no such column. */
 bool sweep_summary_number(const struct sweep_spec *spec, const struct sweep_summary *summary, uint64_t combination,
                           const char *column, double *number);
@@ -299,7 +301,7 @@ struct sweep_options {
     uint32_t merge_count;
     uint64_t shard_number, shard_of, tasks;
     uint32_t jobs;
-    bool retry_failed, merges, quiet;
+    bool retry_failed, merges, quiet, json;
 };
 
 struct sweep_tally {

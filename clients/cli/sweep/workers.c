@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "bar.h"
+#include "base/monotonic.h"
 #include "sweep/sweep.h"
 
 enum { MOST_BATCH = 256, BATCHES_A_WORKER = 16 };
@@ -232,7 +233,7 @@ static uint32_t reap(struct crew *crew, enum oto_status *status, struct oto_erro
 
 static void add_up(const struct crew *crew, struct sweep_tally *tally)
 {
-    *tally = (struct sweep_tally){.seconds = (double)(cli_now_ns() - crew->begun_ns) * 1e-9};
+    *tally = (struct sweep_tally){.seconds = (double)(srv_now_ns() - crew->begun_ns) * 1e-9};
     for (uint32_t i = 0; i < crew->options->jobs; i++) {
         tally->done += atomic_load(&crew->board->slots[i].done);
         tally->failed += atomic_load(&crew->board->slots[i].failed);
@@ -243,7 +244,7 @@ static void show(struct crew *crew)
 {
     char text[128];
     struct sweep_tally tally;
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     add_up(crew, &tally);
     (void)snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " runs, %.1f runs/s, %" PRIu64 " failed", tally.done, crew->count,
                    (double)tally.done / (tally.seconds > 0.0 ? tally.seconds : 1.0), tally.failed);
@@ -301,7 +302,7 @@ static enum oto_status list_pending(struct crew *crew, const struct sweep_rows *
 enum oto_status sweep_run_workers(const struct sweep_spec *spec, const struct sweep_options *options, const struct sweep_rows *rows,
                                   struct sweep_tally *tally, struct oto_error *error)
 {
-    const int64_t now_ns = cli_now_ns();
+    const int64_t now_ns = srv_now_ns();
     struct crew crew = {.spec = spec, .options = options, .shard = rows->shard, .journal = {.file = -1}, .begun_ns = now_ns,
                         .report_due_ns = now_ns + REPORT_EVERY_NS};
     enum oto_status status = list_pending(&crew, rows, error);

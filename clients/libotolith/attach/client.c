@@ -9,6 +9,7 @@
 
 #include "attach/runtime.h"
 #include "attach/segment_map.h"
+#include "base/monotonic.h"
 #include "document/document.h"
 
 #define DEFAULT_TIMEOUT_MS 5000
@@ -198,6 +199,7 @@ void oto_client_close(struct oto_client *client)
         (void)close(client->control.fd);
     }
     oto_control_remote_close(client->control.remote);
+    oto_mirror_close(client->mirror);
     oto_channel_book_finish(&client->book);
     if (client->remote_header != NULL) {
         free(client->remote_header);
@@ -216,23 +218,22 @@ const struct oto_segment_header *oto_client_header(const struct oto_client *clie
 
 bool oto_client_server_alive(struct oto_client *client)
 {
-    return oto_control_alive(&client->control);
+    return client->mirror != NULL ? !oto_mirror_is_over(client) : oto_control_alive(&client->control);
 }
 
 enum oto_status oto_client_clock(const struct oto_client *client, struct oto_clock *clock)
 {
+    if (client->mirror != NULL) {
+        return oto_mirror_clock(client, clock);
+    }
     return client->remote_header != NULL ? OTO_UNSUPPORTED : oto_segment_clock(client->header, clock);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 bool oto_client_run_is_over(const struct oto_client *client)
 {
+    if (client->mirror != NULL) {
+        return oto_mirror_is_over(client);
+    }
     const uint32_t state = __atomic_load_n(&client->header->state, __ATOMIC_ACQUIRE);
     return state == OTO_SERVER_CLOSING || state == OTO_SERVER_ENDED || state == OTO_SERVER_FAULT ||
            !oto_control_alive(&client->control);
@@ -253,7 +254,7 @@ static void wait_futex(const uint32_t *word, uint32_t seen, int64_t ns)
 
 enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms)
 {
-    const int64_t deadline_ns = now_ns() + (int64_t)timeout_ms * 1000000;
+    const int64_t deadline_ns = srv_now_ns() + (int64_t)timeout_ms * 1000000;
     if (client->remote_header != NULL) {
         return OTO_UNSUPPORTED;
     }
@@ -272,7 +273,7 @@ enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, i
         if (ended) {
             return OTO_CLOSED;
         }
-        const int64_t left = deadline_ns - now_ns();
+        const int64_t left = deadline_ns - srv_now_ns();
         if (left <= 0) {
             return OTO_TIMEOUT;
         }
@@ -291,6 +292,9 @@ uint32_t oto_client_channel_count(const struct oto_client *client)
 enum oto_status oto_client_channel_identity(const struct oto_client *client, const struct oto_channel *channel,
                                             struct oto_channel_identity *identity)
 {
+    if (client->mirror != NULL) {
+        return OTO_UNSUPPORTED;
+    }
     if (channel->view.ring == NULL || channel->index >= client->book.count) {
         return OTO_RANGE;
     }

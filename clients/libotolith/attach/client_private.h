@@ -24,9 +24,12 @@ struct oto_channel_book {
     uint32_t count;
 };
 
+struct oto_mirror;
+
 struct oto_client {
     const struct oto_segment_header *header; /* the mapping */
     struct oto_segment_header *remote_header; /* header of a world on another machine, in memory of the client; else NULL */
+    struct oto_mirror *mirror; /* attach/mirror.h; NULL: the channels are those of a segment */
     const struct oto_segment_channel *entries; /* in the mapping, at the offset that was checked at attach */
     uint64_t segment_bytes;
     char world[OTO_WORLD_NAME_BYTES];
@@ -45,5 +48,11 @@ struct oto_client {
  */
 enum oto_status oto_channel_book_turn(struct oto_channel_book *book, struct oto_segment_directory *directory);
 void oto_channel_book_finish(struct oto_channel_book *book); /* zeroed is allowed */
+
+/* ---- mirror.c: what the functions of a client do for a mirror ---- */
+
+enum oto_status oto_mirror_clock(const struct oto_client *client, struct oto_clock *clock);
+bool oto_mirror_is_over(const struct oto_client *client);
+void oto_mirror_close(struct oto_mirror *mirror); /* NULL is allowed */
 
 #endif

@@ -68,15 +68,38 @@ enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *re
     return ask_plain(client, "info", reply, error);
 }
 
-/* The timeout of a step: the ordinary one plus twice the time that the ticks take at the requested pace. */
-static int64_t step_timeout_ms(const struct oto_client *client, uint64_t ticks)
+static uint64_t tick_of(const struct oto_client *client)
 {
+    struct oto_clock clock = {0};
+    (void)oto_segment_clock(client->header, &clock);
+    return clock.tick;
+}
+
+/*
+ * Sends a request that the server answers after `ticks` ticks. The timeout is the given one plus twice the time that the ticks
+ * take at the requested pace. A world may be slower than its pace: the wait goes on as long as ticks are made within a timeout.
+ */
+static enum oto_status ask_for_ticks(struct oto_client *client, struct oto_message_writer *request, double ticks, int64_t timeout_ms,
+                                     struct oto_reply *reply, struct oto_error *error)
+{
+    struct oto_control_socket *control = &client->control;
     struct oto_clock clock = {.scale = 1.0};
     (void)oto_segment_clock(client->header, &clock);
     const double pace = clock.scale > 0.0 && clock.scale < 1.0 ? clock.scale : 1.0;
     const double rate_hz = (double)client->header->rate_num / (double)client->header->rate_den;
-    const double ms = 2000.0 * (double)ticks / (rate_hz * pace);
-    return client->control.timeout_ms + (ms < 1e12 ? (int64_t)ms : INT64_C(1000000000000));
+    const double ms = 2000.0 * ticks / (rate_hz * pace), last = (double)clock.tick + ticks;
+    const uint64_t id = control->next_id;
+    uint64_t tick = clock.tick;
+    timeout_ms += ms < 1e12 ? (int64_t)ms : INT64_C(1000000000000);
+    enum oto_status status = oto_control_exchange(control, request, timeout_ms, NULL, error);
+    while (status == OTO_TIMEOUT && control->reply.id != id && tick_of(client) != tick && (double)tick < last) {
+        tick = tick_of(client);
+        status = oto_control_await(control, id, timeout_ms, error);
+    }
+    if (status == OTO_OK) {
+        fill_reply(&control->reply, reply);
+    }
+    return status;
 }
 
 enum oto_status oto_control_step(struct oto_client *client, uint64_t ticks, struct oto_reply *reply,
@@ -84,7 +107,7 @@ enum oto_status oto_control_step(struct oto_client *client, uint64_t ticks, stru
 {
     struct oto_message_writer request = oto_control_request(&client->control, "step");
     oto_message_add_u64(&request, "ticks", ticks);
-    return ask_within(client, &request, step_timeout_ms(client, ticks), reply, error);
+    return ask_for_ticks(client, &request, (double)ticks, client->control.timeout_ms, reply, error);
 }
 
 enum oto_status oto_control_scale(struct oto_client *client, double scale, struct oto_reply *reply,
@@ -142,15 +165,11 @@ static void add_flag(struct oto_message_writer *request, const char *key, bool f
     }
 }
 
-/* The timeout of a swap: the simulated time until its reply, in real ms at the requested pace. */
-static int64_t swap_timeout_ms(const struct oto_client *client, const struct oto_swap *swap)
+/* Number of ticks until the reply of a swap. */
+static double swap_ticks(const struct oto_client *client, const struct oto_swap *swap)
 {
-    struct oto_clock clock = {.scale = 1.0};
-    (void)oto_segment_clock(client->header, &clock);
-    const double pace = clock.scale > 0.0 && clock.scale < 1.0 ? clock.scale : 1.0;
     const double ns = (double)swap->shadow_ns + (swap->wait ? (double)swap->probation_ns : 0.0);
-    const double ms = 2e-6 * ns / pace;
-    return 2 * (int64_t)client->control.timeout_ms + (ms < 1e12 ? (int64_t)ms : INT64_C(1000000000000));
+    return 1e-9 * ns * (double)client->header->rate_num / (double)client->header->rate_den;
 }
 
 enum oto_status oto_control_swap_with(struct oto_client *client, const char *node, const struct oto_swap *swap,
@@ -179,7 +198,8 @@ enum oto_status oto_control_swap_with(struct oto_client *client, const char *nod
     add_flag(&request, "wait", swap->wait);
     add_flag(&request, "undo", swap->undo);
     add_flag(&request, "cancel", swap->cancel);
-    const enum oto_status status = ask_within(client, &request, swap_timeout_ms(client, swap), reply, error);
+    const enum oto_status status =
+        ask_for_ticks(client, &request, swap_ticks(client, swap), 2 * (int64_t)client->control.timeout_ms, reply, error);
     if (ticks != NULL) {
         *ticks = 0;
         if (status == OTO_OK) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/monotonic.h"
 #include "transport/connection.h"
 #include "wire/control_message.h"
 
@@ -23,7 +24,7 @@ static enum oto_status connect_until(struct oto_connection *connection, int64_t 
         status = oto_connection_advance(connection);
     }
     while (status == OTO_AGAIN) {
-        if (oto_connection_now_ms() >= deadline_ms) {
+        if (srv_now_ms() >= deadline_ms) {
             return OTO_TIMEOUT;
         }
         oto_connection_wait(connection, deadline_ms);
@@ -46,7 +47,7 @@ enum oto_status oto_control_remote_open(const char *url, const struct oto_tls_fi
     }
     enum oto_status status = oto_connection_make(address, tls, &made->connection, error);
     if (status == OTO_OK) {
-        status = connect_until(made->connection, oto_connection_now_ms() + timeout_ms);
+        status = connect_until(made->connection, srv_now_ms() + timeout_ms);
         if (status == OTO_TIMEOUT) {
             (void)oto_fail(error, status, "no gate answers at %.250s within %lld ms", url, (long long)timeout_ms);
         } else if (status != OTO_OK) {
@@ -74,7 +75,7 @@ static enum oto_status send_part(struct oto_control_remote *remote, const unsign
     for (size_t done = 0; done < bytes;) {
         size_t sent = 0;
         const enum oto_status status = oto_connection_send(remote->connection, data + done, bytes - done, &sent);
-        if (status == OTO_AGAIN && oto_connection_now_ms() >= deadline_ms) {
+        if (status == OTO_AGAIN && srv_now_ms() >= deadline_ms) {
             return OTO_TIMEOUT; /* in the middle of a message: the caller must close */
         }
         if (status == OTO_AGAIN) {

@@ -3,17 +3,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 
 #define MAX_PASSED 8
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 struct oto_message_writer oto_control_request(struct oto_control_socket *socket, const char *op)
 {
@@ -27,10 +20,10 @@ static enum oto_status wait_ready(const struct oto_control_socket *socket, short
 {
     if (socket->remote != NULL) {
         oto_control_remote_wait(socket->remote, deadline_ms);
-        return now_ms() >= deadline_ms ? OTO_TIMEOUT : OTO_OK;
+        return srv_now_ms() >= deadline_ms ? OTO_TIMEOUT : OTO_OK;
     }
     for (;;) {
-        const int64_t left = deadline_ms - now_ms();
+        const int64_t left = deadline_ms - srv_now_ms();
         struct pollfd poll_fd = {.fd = socket->fd, .events = events};
         const int ready = poll(&poll_fd, 1, left < 0 ? 0 : left > 1000000 ? 1000000 : (int)left);
         if (ready > 0) {
@@ -39,7 +32,7 @@ static enum oto_status wait_ready(const struct oto_control_socket *socket, short
         if (ready < 0 && errno != EINTR) {
             return OTO_IO;
         }
-        if (now_ms() >= deadline_ms) {
+        if (srv_now_ms() >= deadline_ms) {
             return OTO_TIMEOUT;
         }
     }
@@ -192,7 +185,7 @@ static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t
         if (socket->reply.id == id && strcmp(socket->reply.op, "reply") == 0) {
             return OTO_OK;
         }
-        if (now_ms() >= deadline_ms) { /* checked here too, because other messages may arrive without end */
+        if (srv_now_ms() >= deadline_ms) { /* checked here too, because other messages may arrive without end */
             return OTO_TIMEOUT;
         }
     }
@@ -227,7 +220,7 @@ static enum oto_status finish_exchange(struct oto_control_socket *socket, uint64
 enum oto_status oto_control_exchange(struct oto_control_socket *socket, struct oto_message_writer *writer,
                                      int64_t timeout_ms, int *passed_fd, struct oto_error *error)
 {
-    const int64_t deadline_ms = now_ms() + timeout_ms;
+    const int64_t deadline_ms = srv_now_ms() + timeout_ms;
     const size_t bytes = oto_message_finish(writer);
     if (bytes == 0) {
         return oto_fail(error, OTO_LIMIT, "the request is longer than the %u bytes that a control message may have",
@@ -250,7 +243,7 @@ enum oto_status oto_control_exchange(struct oto_control_socket *socket, struct o
 
 enum oto_status oto_control_await(struct oto_control_socket *socket, uint64_t id, int64_t timeout_ms, struct oto_error *error)
 {
-    return finish_exchange(socket, id, OTO_OK, timeout_ms, now_ms() + timeout_ms, NULL, error);
+    return finish_exchange(socket, id, OTO_OK, timeout_ms, srv_now_ms() + timeout_ms, NULL, error);
 }
 
 enum oto_status oto_control_post(struct oto_control_socket *socket, struct oto_message_writer *writer)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/client_private.h"
+#include "base/monotonic.h"
 
 #define SPIN_NS 20000
 #define SPIN_READS 32         /* iterations between two readings of the clock */
@@ -212,13 +213,6 @@ const struct oto_truth_record *oto_participant_truth(const struct oto_participan
 
 /* ---- waiting ---- */
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static inline void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -233,7 +227,7 @@ static void wait_grant(const struct oto_participant *participant, uint32_t seen,
 {
     struct oto_mailbox_header *header = participant->header;
     uint32_t *word = &header->grant.futex;
-    const int64_t start_ns = now_ns();
+    const int64_t start_ns = srv_now_ns();
     int64_t at_ns = start_ns;
     while (at_ns - start_ns < SPIN_NS) {
         for (int i = 0; i < SPIN_READS; i++) {
@@ -242,7 +236,7 @@ static void wait_grant(const struct oto_participant *participant, uint32_t seen,
             }
             relax();
         }
-        at_ns = now_ns();
+        at_ns = srv_now_ns();
     }
     const int64_t left_ns = deadline_ns - at_ns;
     if (left_ns > 0) {
@@ -321,7 +315,7 @@ enum oto_status oto_participant_wait(struct oto_participant *participant, int32_
         if (status != OTO_OK || take_grant(participant, grant)) {
             return status;
         }
-        const int64_t at_ns = now_ns();
+        const int64_t at_ns = srv_now_ns();
         deadline_ns = first ? at_ns + timeout_ms * NS_PER_MS : deadline_ns;
         if (!first && !oto_client_server_alive(participant->client)) {
             return closed_by_death(error);
@@ -434,7 +428,7 @@ enum oto_status oto_participant_run_until(struct oto_participant *participant, u
 enum oto_status oto_participant_wait_completed(struct oto_participant *participant, uint64_t tick, int32_t timeout_ms,
                                                struct oto_error *error)
 {
-    const int64_t deadline_ns = now_ns() + timeout_ms * NS_PER_MS;
+    const int64_t deadline_ns = srv_now_ns() + timeout_ms * NS_PER_MS;
     for (bool first = true;; first = false) {
         const uint32_t seen = __atomic_load_n(&participant->header->grant.futex, __ATOMIC_ACQUIRE);
         if (oto_participant_completed(participant) >= tick) {
@@ -447,7 +441,7 @@ enum oto_status oto_participant_wait_completed(struct oto_participant *participa
         if (!first && !oto_client_server_alive(participant->client)) {
             return closed_by_death(error);
         }
-        if (now_ns() >= deadline_ns) {
+        if (srv_now_ns() >= deadline_ns) {
             return oto_fail(error, OTO_TIMEOUT, "tick %llu was not completed within %d ms", (unsigned long long)tick,
                             timeout_ms);
         }

@@ -51,8 +51,19 @@ uint64_t oto_reader_position(struct oto_reader *reader)
 
 static enum oto_status read_next(struct oto_reader *reader, struct oto_sample_head *head, void *payload)
 {
+    const struct oto_ring_view *view = &reader->channel->view;
     follow_channel(reader);
-    return oto_ring_next(&reader->channel->view, &reader->cursor, head, payload);
+    uint64_t before = reader->cursor.next;
+    enum oto_status status = oto_ring_next(view, &reader->cursor, head, payload);
+    if (status == OTO_AGAIN && reader->cursor.next != before) {
+        /* It passes over four lost records a call. A recording or a mirror may have a longer gap. */
+        const uint64_t newest = oto_ring_newest(view);
+        while (status == OTO_AGAIN && reader->cursor.next != before && reader->cursor.next <= newest) {
+            before = reader->cursor.next;
+            status = oto_ring_next(view, &reader->cursor, head, payload);
+        }
+    }
+    return status;
 }
 
 enum oto_status oto_reader_next(struct oto_reader *reader, struct oto_sample_head *head, void *payload,

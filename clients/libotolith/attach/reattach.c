@@ -1,19 +1,12 @@
 /* Attaches a client to the next run of its world. */
 #include <poll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/client_private.h"
 #include "attach/segment_map.h"
+#include "base/monotonic.h"
 
 #define POLL_MS 5 /* polling period for the next run */
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* True for errors that a world may cause while it ends, dies or starts. */
 static bool may_pass(enum oto_status status)
@@ -77,13 +70,13 @@ static enum oto_status take_over(struct oto_client *client, struct oto_client *n
 
 enum oto_status oto_client_reattach(struct oto_client *client, int32_t timeout_ms, struct oto_error *error)
 {
-    const int64_t deadline_ms = now_ms() + timeout_ms;
+    const int64_t deadline_ms = srv_now_ms() + timeout_ms;
     struct oto_client *next = NULL;
     struct oto_error why = {.status = OTO_OK};
     enum oto_status status = open_next(client, timeout_ms, &next, &why);
-    for (int64_t left_ms = deadline_ms - now_ms(); may_pass(status) && left_ms > 0; left_ms = deadline_ms - now_ms()) {
+    for (int64_t left_ms = deadline_ms - srv_now_ms(); may_pass(status) && left_ms > 0; left_ms = deadline_ms - srv_now_ms()) {
         (void)poll(NULL, 0, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
-        status = open_next(client, deadline_ms - now_ms(), &next, &why);
+        status = open_next(client, deadline_ms - srv_now_ms(), &next, &why);
     }
     if (status != OTO_OK && (status == OTO_CONFLICT || !may_pass(status))) {
         return oto_fail(error, status, "%s", why.text);

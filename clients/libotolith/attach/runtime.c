@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "document/document.h"
 
 #define PATH_BYTES 512
@@ -70,13 +70,6 @@ static bool set_address(struct sockaddr_un *address, const char *path)
     return true;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* connect() to a unix socket with a full backlog fails with EAGAIN at once, and poll() cannot wait for it. */
 static bool connect_until(int fd, const struct sockaddr_un *address, int64_t deadline_ms)
 {
@@ -87,7 +80,7 @@ static bool connect_until(int fd, const struct sockaddr_un *address, int64_t dea
         if (errno != EAGAIN && errno != EINTR) {
             return false;
         }
-        if (now_ms() >= deadline_ms) {
+        if (srv_now_ms() >= deadline_ms) {
             errno = ETIMEDOUT;
             return false;
         }
@@ -108,7 +101,7 @@ int oto_runtime_connect(const char *path, int timeout_ms, int64_t *server_pid)
     }
     struct ucred peer = {.pid = 0};
     socklen_t bytes = sizeof peer;
-    bool good = connect_until(fd, &address, now_ms() + timeout_ms) &&
+    bool good = connect_until(fd, &address, srv_now_ms() + timeout_ms) &&
                 getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0;
     if (good && peer.uid != geteuid() && peer.uid != 0) {
         errno = EPERM;

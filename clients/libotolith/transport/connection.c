@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/monotonic.h"
 #include "transport/tls.h"
 
 #define HOST_BYTES 256
@@ -41,13 +41,6 @@ struct oto_connection {
     short events; /* poll events for which the last operation waits */
     char reason[160];
 };
-
-int64_t oto_connection_now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static enum oto_status fail_with(struct oto_connection *connection, enum oto_status status, const char *reason)
 {
@@ -273,7 +266,7 @@ enum oto_status oto_connection_receive(struct oto_connection *connection, void *
 
 void oto_connection_wait(const struct oto_connection *connection, int64_t deadline_ms)
 {
-    const int64_t left_ms = deadline_ms - oto_connection_now_ms();
+    const int64_t left_ms = deadline_ms - srv_now_ms();
     struct pollfd poll_fd = {.fd = connection->fd, .events = connection->events};
     (void)poll(&poll_fd, 1, left_ms < 0 ? 0 : left_ms > 1000000 ? 1000000 : (int)left_ms);
 }

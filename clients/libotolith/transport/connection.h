@@ -35,6 +35,5 @@ void oto_connection_stop(struct oto_connection *connection); /* a stopped connec
 
 const char *oto_connection_reason(const struct oto_connection *connection); /* the reason of the last failure */
 
-int64_t oto_connection_now_ms(void); /* reads CLOCK_MONOTONIC */
 
 #endif

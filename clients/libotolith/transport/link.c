@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/monotonic.h"
 #include "otolith/frame.h"
 #include "transport/connection.h"
 
@@ -35,11 +36,6 @@ struct oto_link {
     size_t given;                /* of these, bytes that the caller is reading */
 };
 
-int64_t oto_link_now_ms(void)
-{
-    return oto_connection_now_ms();
-}
-
 /* ---- states ---- */
 
 static void hang_up(struct oto_link *link, const char *reason)
@@ -49,7 +45,7 @@ static void hang_up(struct oto_link *link, const char *reason)
     link->state = LINK_IDLE;
     link->greeted = false;
     link->begin = link->end = link->given = link->greeting_sent = 0;
-    link->retry_at_ms = oto_link_now_ms() + link->retry_ms;
+    link->retry_at_ms = srv_now_ms() + link->retry_ms;
     link->retry_ms = 2 * link->retry_ms < RETRY_MAX_MS ? 2 * link->retry_ms : RETRY_MAX_MS;
 }
 
@@ -121,14 +117,14 @@ static enum oto_status cut(struct oto_link *link, const unsigned char **data, si
 
 static bool step_idle(struct oto_link *link)
 {
-    if (oto_link_now_ms() < link->retry_at_ms) {
+    if (srv_now_ms() < link->retry_at_ms) {
         return false;
     }
     if (oto_connection_start(link->connection) != OTO_OK) {
         hang_up(link, oto_connection_reason(link->connection));
         return false;
     }
-    link->limit_ms = oto_link_now_ms() + CONNECT_MS;
+    link->limit_ms = srv_now_ms() + CONNECT_MS;
     link->state = LINK_CONNECTING;
     return true;
 }
@@ -138,7 +134,7 @@ static bool step_failed(struct oto_link *link, enum oto_status status)
 {
     if (status != OTO_AGAIN) {
         hang_up(link, oto_connection_reason(link->connection));
-    } else if (!link->greeted && oto_link_now_ms() >= link->limit_ms) {
+    } else if (!link->greeted && srv_now_ms() >= link->limit_ms) {
         hang_up(link, "Timed out");
     }
     return false;
@@ -222,7 +218,7 @@ enum oto_status oto_link_receive(struct oto_link *link, int64_t deadline_ms, con
             return status;
         }
         if (!more) {
-            if (oto_link_now_ms() >= deadline_ms) {
+            if (srv_now_ms() >= deadline_ms) {
                 return OTO_AGAIN;
             }
             wait_for_step(link, deadline_ms);

@@ -21,13 +21,11 @@ void oto_link_close(struct oto_link *link); /* NULL is allowed */
 
 /*
  * Receives the next message, which is valid until the next call. Returns OTO_OK, OTO_AGAIN at `deadline_ms` of
- * oto_link_now_ms, or OTO_NO_MEMORY.
+ * srv_now_ms, or OTO_NO_MEMORY.
  */
 enum oto_status oto_link_receive(struct oto_link *link, int64_t deadline_ms, const unsigned char **data, size_t *bytes);
 /* True if a publisher has answered; otherwise oto_link_reason has the reason. */
 bool oto_link_is_up(const struct oto_link *link);
 const char *oto_link_reason(const struct oto_link *link);
-
-int64_t oto_link_now_ms(void); /* Reads CLOCK_MONOTONIC. */
 
 #endif

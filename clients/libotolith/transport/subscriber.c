@@ -1,6 +1,8 @@
 #include <stdlib.h>
 
+#include "base/monotonic.h"
 #include "transport/link.h"
+#include "transport/subscriber.h"
 #include "transport/stream.h"
 
 /* Frames of other topics that have already arrived are skipped for this long after the deadline. */
@@ -53,6 +55,11 @@ bool oto_subscriber_is_up(const struct oto_subscriber *subscriber)
     return oto_link_is_up(subscriber->link);
 }
 
+const struct oto_topics *oto_subscriber_topics(const struct oto_subscriber *subscriber)
+{
+    return &subscriber->stream.topics;
+}
+
 /* Explains why no sample arrived. */
 static enum oto_status explain(const struct oto_subscriber *subscriber, int32_t timeout_ms, struct oto_error *error)
 {
@@ -79,7 +86,7 @@ static enum oto_status explain(const struct oto_subscriber *subscriber, int32_t 
 enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t timeout_ms,
                                     struct oto_wire_sample *sample, struct oto_error *error)
 {
-    const int64_t deadline_ms = oto_link_now_ms() + timeout_ms;
+    const int64_t deadline_ms = srv_now_ms() + timeout_ms;
     for (;;) {
         enum oto_status status = oto_stream_take(&subscriber->stream, sample);
         if (status == OTO_OK) {
@@ -98,7 +105,7 @@ enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t t
             return oto_fail(error, status == OTO_NO_MEMORY ? OTO_NO_MEMORY : OTO_CORRUPT,
                             "a frame from %s cannot be decoded: %s", subscriber->url, oto_status_text(status));
         }
-        if (status == OTO_AGAIN && oto_link_now_ms() >= deadline_ms + DRAIN_MS) {
+        if (status == OTO_AGAIN && srv_now_ms() >= deadline_ms + DRAIN_MS) {
             return explain(subscriber, timeout_ms, error);
         }
     }

@@ -8,7 +8,7 @@
  *
  * Requests (argument: kind). Each gets one reply with the same id unless noted:
  *   attach {name: text}                       reply: fd by SCM_RIGHTS, world, bytes (u64), epoch, role, rate_num,
- *                                             rate_den; optional role (text); remote (bool): no fd, no join, no lossless
+ *                                             rate_den; optional role (text); remote (text): see server/README.md
  *   wake {on: bool}
  *   info {}                                   text: JSON
  *   pause {} resume {} step {ticks: u64} scale {scale: f64} mode {mode: text} shutdown {}

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "wire/utf8.h"
 
 /* ---- parsing a line ---- */
@@ -33,26 +34,41 @@ static int digit_of(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes \u00XX, which the writer uses for control characters only. 0: the text is no such escape. */
-static char control_character(struct cursor *cursor)
+/* Decodes \u00XX, which the writer uses for control characters only, into `to`. NULL: the text is no such escape. */
+static char *control_character(struct cursor *cursor, char *to)
 {
     if (cursor->end - cursor->at < 4 || memcmp(cursor->at, "00", 2) != 0) {
-        return '\0';
+        return NULL;
     }
-    const int high = digit_of(cursor->at[2]), low = digit_of(cursor->at[3]);
+    const int high = digit_of(cursor->at[2]), low = digit_of(cursor->at[3]), code = high * 16 + low;
     cursor->at += 4;
-    return high < 0 || high > 1 || low < 0 ? '\0' : (char)(high * 16 + low);
+    if (high < 0 || low < 0 || code == 0) {
+        return NULL;
+    }
+    if (code >= 0x80) {
+        *to++ = (char)(0xc0 | code >> 6);
+    }
+    *to++ = (char)(code >= 0x80 ? 0x80 | (code & 0x3f) : code);
+    return to;
 }
 
-static char unescape(struct cursor *cursor)
+/* Decodes what follows a backslash into `to`. Returns the next place in `to`; NULL: it is no escape. */
+static char *unescape(struct cursor *cursor, char *to)
 {
-    static const char from[] = "\"\\/nrtbf", to[] = "\"\\/\n\r\t\b\f";
+    static const char from[] = "\"\\/nrtbf", into[] = "\"\\/\n\r\t\b\f";
     if (cursor->at == cursor->end) {
-        return '\0';
+        return NULL;
     }
     const char c = *cursor->at++;
+    if (c == 'u') {
+        return control_character(cursor, to);
+    }
     const char *found = c != '\0' ? strchr(from, c) : NULL;
-    return c == 'u' ? control_character(cursor) : found != NULL ? to[found - from] : '\0';
+    if (found == NULL) {
+        return NULL;
+    }
+    *to++ = into[found - from];
+    return to;
 }
 
 /* Decodes in place, since a decoded string is never longer than its notation. NULL: the text is no string. */
@@ -63,15 +79,15 @@ static const char *take_string(struct cursor *cursor)
     }
     char *const start = cursor->at, *to = start;
     while (cursor->at < cursor->end && *cursor->at != '"') {
-        char c = *cursor->at++;
+        const char c = *cursor->at++;
         if ((unsigned char)c < 0x20) {
             return NULL;
         }
-        c = c == '\\' ? unescape(cursor) : c;
-        if (c == '\0') {
+        if (c != '\\') {
+            *to++ = c;
+        } else if ((to = unescape(cursor, to)) == NULL) {
             return NULL;
         }
-        *to++ = c;
     }
     if (cursor->at == cursor->end) {
         return NULL;
@@ -240,23 +256,6 @@ bool oto_run_log_word(const struct oto_run_log_line *line, const char *key, uint
 
 /* ---- writing ---- */
 
-static void put_string(FILE *to, const char *text)
-{
-    (void)fputc('"', to);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            (void)fprintf(to, "\\%c", *text);
-        } else if (*text == '\n') {
-            (void)fputs("\\n", to);
-        } else if ((unsigned char)*text < 0x20) {
-            (void)fprintf(to, "\\u%04x", (unsigned)(unsigned char)*text);
-        } else {
-            (void)fputc(*text, to);
-        }
-    }
-    (void)fputc('"', to);
-}
-
 static void put_key(FILE *to, const char *key)
 {
     (void)fprintf(to, ", \"%s\": ", key);
@@ -270,7 +269,7 @@ void oto_run_log_put_begin(FILE *to, const char *entry)
 void oto_run_log_put_text(FILE *to, const char *key, const char *text)
 {
     put_key(to, key);
-    put_string(to, text);
+    oto_json_text(to, text);
 }
 
 void oto_run_log_put_number(FILE *to, const char *key, uint64_t number)

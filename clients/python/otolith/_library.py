@@ -58,6 +58,10 @@ class Clock(ct.Structure):
                 ("state_hash", ct.c_uint64)]
 
 
+class TlsFiles(ct.Structure):
+    _fields_ = [("size", ct.c_uint32), ("ca", ct.c_char_p), ("cert", ct.c_char_p), ("key", ct.c_char_p), ("crl", ct.c_char_p)]
+
+
 class ClientOptions(ct.Structure):
     _fields_ = [("size", ct.c_uint32), ("timeout_ms", ct.c_int32), ("world", ct.c_char_p),
                 ("socket_path", ct.c_char_p), ("name", ct.c_char_p), ("role", ct.c_char_p)]
@@ -173,11 +177,13 @@ _CLIENT = {
     "oto_participant_wait": (ct.c_int, _P, ct.c_int32, ct.POINTER(Grant), _ERROR),
     "oto_participant_truth": (_P, _P, ct.c_uint32),
     "oto_participant_set": (ct.c_int, _P, ct.c_uint32, _P, ct.c_uint32),
+    "oto_participant_controlled": (ct.c_char_p, _P),
+    "oto_participant_control": (ct.c_int, _P, _NUMBERS, ct.c_uint32),
     "oto_participant_done": (ct.c_int, _P, ct.c_uint64),
     "oto_participant_run_until": (ct.c_int, _P, ct.c_uint64, _ERROR),
     "oto_participant_completed": (ct.c_uint64, _P),
     "oto_participant_wait_completed": (ct.c_int, _P, ct.c_uint64, ct.c_int32, _ERROR),
-    "oto_subscriber_open": (ct.c_int, ct.c_char_p, ct.c_char_p, ct.POINTER(_P), _ERROR),
+    "oto_subscriber_open_tls": (ct.c_int, ct.c_char_p, ct.c_char_p, ct.POINTER(TlsFiles), ct.POINTER(_P), _ERROR),
     "oto_subscriber_close": (None, _P),
     "oto_subscriber_next": (ct.c_int, _P, ct.c_int32, ct.POINTER(WireSample), _ERROR),
 }
@@ -203,6 +209,7 @@ _SIM = {
     "oto_sim_fault": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, ct.POINTER(ct.c_uint64), _ERROR),
     "oto_sim_clear_faults": (ct.c_int, _P, ct.c_char_p, ct.c_uint64, _ERROR),
     "oto_sim_drive": (ct.c_int, _P, ct.c_char_p, _P, ct.c_uint32, ct.c_uint64, _ERROR),
+    "oto_sim_control": (ct.c_int, _P, ct.c_char_p, _NUMBERS, ct.c_uint32, _ERROR),
     "oto_sim_save": (ct.c_int, _P, ct.POINTER(_P), ct.POINTER(ct.c_size_t), _ERROR),
     "oto_sim_restore": (ct.c_int, _P, ct.c_char_p, ct.c_size_t, _ERROR),
     "oto_model_open": (ct.c_int, ct.c_char_p, ct.c_char_p, _P, _P, ct.POINTER(_P), _ERROR),

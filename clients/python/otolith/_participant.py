@@ -25,7 +25,8 @@ class Participant:
     One participant of a world, by the name that its file gives it; for one thread. It leaves when it is closed.
 
     `step_n`: ticks of one answer; `answer_s`: how long a tick waits for it; `on_timeout`: "hold" or "drop" in place of the
-    world's policy. None: as the world file has it. `world` names the world, as for World. Raises NotFound without such a world, and
+    world's policy. None: as the world file has it. `vehicles`: names of those whose truth it gives; `controlled`: name of the one
+    whose controls it gives, or None. `world` names the world, as for World. Raises NotFound without such a world, and
     OtolithError if the server refuses the participant.
     """
 
@@ -44,6 +45,8 @@ class Participant:
         self.role = _ROLES[c.lib.oto_participant_role_of(handle)]
         count = c.lib.oto_participant_vehicle_count(handle)
         self.vehicles = [c.lib.oto_participant_vehicle(handle, i).decode() for i in range(count)]
+        controlled = c.lib.oto_participant_controlled(handle)
+        self.controlled = controlled.decode() if controlled is not None else None
         self._grant, self._error = c.Grant(), c.Error()
         self._refs = ct.byref(self._grant), ct.byref(self._error)
         self._truth: Any = (ct.c_double * _RECORD)()
@@ -114,6 +117,15 @@ class Participant:
         status = c.lib.oto_participant_set(self._open(), self._index(vehicle), self._address, flags)
         if status != c.OK:
             check(status, None, f"setting the truth of vehicle {vehicle}")
+
+    def control(self, values: Sequence[float]) -> None:
+        """
+        Gives the vehicle `controlled` its controls, which hold from the next tick until the next call: for motion_multirotor 0 to
+        1 for each rotor. `values`: at most 16 finite numbers, the others are 0. Raises OtolithError if there is no such vehicle.
+        """
+        status = c.lib.oto_participant_control(self._open(), (ct.c_double * len(values))(*values), len(values))
+        if status != c.OK:
+            check(status, None, f"controlling vehicle {self.controlled}")
 
     def done(self, tick: Optional[int] = None) -> None:
         """Answers for the grant, or only up to `tick` of it."""

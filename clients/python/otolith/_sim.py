@@ -8,7 +8,7 @@ import json
 import operator
 import os
 import warnings
-from typing import Any, Iterable, Iterator, Mapping, Optional, Union
+from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -398,6 +398,14 @@ class Sim:
             return
         flags = self._take_truth(truth) | _CONTINUES * continues | _JUMPS * jumps
         self._call(c.sim.oto_sim_drive, vehicle.encode(), self._truth, flags, _unsigned(ticks, "ticks"))
+
+    def control(self, vehicle: str, values: Sequence[float]) -> None:
+        """
+        Gives a vehicle its controls, which hold from the next tick until the next call: for motion_multirotor 0 to 1 for each
+        rotor. `values`: at most 16 finite numbers, the others are 0. Raises OtolithError if the motion takes no controls.
+        """
+        numbers = (ct.c_double * len(values))(*values)
+        self._call(c.sim.oto_sim_control, vehicle.encode(), numbers, len(values))
 
     def _take_truth(self, truth: Any) -> int:
         """Writes the record; returns which parts of it are given."""

@@ -2,14 +2,18 @@
 from __future__ import annotations
 
 import ctypes as ct
+import os
 import time
-from typing import Any, Iterator, NamedTuple, Optional
+from typing import Any, Iterator, NamedTuple, Optional, Union
 
 import numpy as np
 
 from . import _dtype
 from . import _library as c
 from ._errors import Closed, check
+
+_Path = Union[str, "os.PathLike[str]"]
+
 
 class Sample(NamedTuple):
     """One sample: `lost` is the number of samples missing before it, `data` a scalar of the channel's dtype."""
@@ -23,15 +27,21 @@ class Sample(NamedTuple):
 
 class Subscriber:
     """
-    Subscribes to a topic, or to all topics below a prefix that ends in '/', at `url`: "ipc:///PATH" or "tcp://HOST:PORT".
-    Iterating gives samples without end. `corrupt` is the number of frames that could not be decoded. Raises OtolithError for an
-    address that cannot be used.
+    Subscribes to a topic, or to all topics below a prefix that ends in '/', at `url`: "ipc:///PATH", "tcp://HOST:PORT" or
+    "tls+tcp://HOST:PORT". The PEM files for TLS are those of the command line: `ca` signs the server's certificate (default: the
+    authorities of the system), `cert` and `key` are this client's, `crl` has revocation lists. Iterating gives samples without end.
+    `corrupt` is the number of frames that could not be decoded. Raises OtolithError for an address or file that cannot be used.
     """
 
-    def __init__(self, url: str, topic: str = ""):
+    def __init__(self, url: str, topic: str = "", *, ca: Optional[_Path] = None, cert: Optional[_Path] = None,
+                 key: Optional[_Path] = None, crl: Optional[_Path] = None):
         self._handle: Optional[ct.c_void_p] = None
+        if (cert is None) != (key is None):
+            raise ValueError("cert and key belong together")
+        files = (None if path is None else os.fsencode(path) for path in (ca, cert, key, crl))
+        tls = c.TlsFiles(ct.sizeof(c.TlsFiles), *files)
         handle, error = ct.c_void_p(), c.Error()
-        check(c.lib.oto_subscriber_open(url.encode(), topic.encode(), ct.byref(handle), ct.byref(error)), error)
+        check(c.lib.oto_subscriber_open_tls(url.encode(), topic.encode(), ct.byref(tls), ct.byref(handle), ct.byref(error)), error)
         self._handle = handle
         self._dtypes: dict[Any, np.dtype] = {}
         self.corrupt: int = 0  # frames that could not be decoded

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "wire/utf8.h"
 
 #define ROOM_FIRST 4096u
@@ -64,15 +65,10 @@ static void add_bytes(struct web_text *text, const char *bytes, size_t count)
 
 static void add_valid(struct web_text *text, const char *value, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        const unsigned char c = (unsigned char)value[i];
-        if (c == '"' || c == '\\') {
-            web_text_add(text, "\\%c", c);
-        } else if (c < 0x20) {
-            web_text_add(text, "\\u%04x", c);
-        } else {
-            add_bytes(text, value + i, 1);
-        }
+    char form[OTO_JSON_CHARACTER_BYTES];
+    for (const char *end = value + bytes; value < end;) {
+        const size_t length = oto_json_character(&value, form);
+        add_bytes(text, form, length);
     }
 }
 

@@ -41,7 +41,7 @@ static void on_handle_closed(uv_handle_t *handle)
 }
 
 struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_t *loop, int fd,
-                                           const struct ucred *peer, enum srv_role role)
+                                           const struct ucred *peer, const struct srv_rights *rights)
 {
     struct srv_connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL || uv_poll_init(loop, &connection->poll, fd) != 0) {
@@ -52,7 +52,7 @@ struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_
     connection->fd = fd;
     connection->pid = peer->pid;
     connection->uid = peer->uid;
-    connection->role = role;
+    connection->rights = *rights;
     connection->poll.data = connection;
     connection->lossless.slot = -1;
     connection->opened_ms = uv_now(loop);

@@ -45,7 +45,7 @@ struct srv_connection {
     int fd;
     pid_t pid;
     uid_t uid;
-    enum srv_role role; /* the request `attach` may lower it */
+    struct srv_rights rights; /* the request `attach` may lower them */
     char name[SRV_CLIENT_NAME_BYTES];
     uint64_t opened_ms;
     int64_t credit_us; /* messages cost credit and time restores it (1 us each us); below zero the client's messages wait */
@@ -68,7 +68,7 @@ struct srv_connection {
 
 /* Takes ownership of the descriptor. NULL: out of memory, and the caller keeps the descriptor. */
 struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_t *loop, int fd,
-                                           const struct ucred *peer, enum srv_role role);
+                                           const struct ucred *peer, const struct srv_rights *rights);
 /* Closes the connection and releases what it holds in the engine. Its memory is freed when none of its requests is left. */
 void srv_connection_close(struct srv_connection *connection);
 /* `hold` counts a request under way, `release` counts its end. */

@@ -138,8 +138,8 @@ static void welcome(struct srv_control *control, int fd)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) {
         peer.uid = (uid_t)-1;
     }
-    const enum srv_role role = srv_role_of(control->hooks.access, fd, &peer);
-    if (role == SRV_ROLE_NONE) {
+    const struct srv_rights rights = srv_rights_of(control->hooks.access, fd, &peer);
+    if (rights.role == SRV_ROLE_NONE) {
         refuse(fd, OTO_DENIED, "this world belongs to another user, who gave you no role: `control: roles:` of its file would");
         return;
     }
@@ -148,7 +148,7 @@ static void welcome(struct srv_control *control, int fd)
         refuse(fd, OTO_LIMIT, full);
         return;
     }
-    struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer, role);
+    struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer, &rights);
     if (connection == NULL) {
         refuse(fd, OTO_NO_MEMORY, "the server is out of memory: try again later");
         return;
@@ -167,7 +167,7 @@ static void welcome(struct srv_control *control, int fd)
 static void refuse_without_descriptors(struct srv_control *control)
 {
     if (control->spare_fd < 0) {
-        (void)uv_poll_stop(&control->listener); /* on_care restarts the listener */
+        (void)uv_poll_stop(&control->listener); /* the timer function on_care starts it again */
         return;
     }
     (void)close(control->spare_fd);
@@ -216,32 +216,49 @@ static void on_care(uv_timer_t *timer)
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 /* Refuses a request, and writes an event as for any request. */
-static void refuse_verb(const struct srv_verb *verb, struct srv_request *request, enum oto_status status, const char *text)
+static void refuse_verb(struct srv_request *request, enum oto_status status, const char *text)
 {
-    struct srv_pending_request *pending = srv_pending_request_open(request, "%s", verb->op);
+    struct srv_pending_request *pending = srv_pending_request_open(request, "%s", request->verb->op);
     if (pending != NULL) {
         srv_pending_request_finish(pending, status, 0, text);
     }
 }
 
-static void run_verb(const struct srv_verb *verb, struct srv_request *request)
+bool srv_request_permits(struct srv_request *request, uint32_t node)
 {
-    const enum srv_role role = request->connection->role;
+    const struct srv_verb *verb = request->verb;
+    const char *world = srv_engine_segment(request->engine)->world;
+    char full[OTO_TOPIC_BYTES + OTO_WORLD_NAME_BYTES], text[sizeof full + 160];
+    (void)snprintf(full, sizeof full, "%s/%s", world, srv_engine_node_setup(request->engine, node)->node);
+    const enum srv_role role = srv_role_on(request->control->hooks.access, &request->connection->rights, world, full);
+    if (role < verb->role) {
+        (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s for '%s'", verb->op,
+                       srv_role_text(verb->role), srv_role_text(role), full);
+        refuse_verb(request, OTO_DENIED, text);
+    }
+    return role >= verb->role;
+}
+
+static void run_verb(struct srv_request *request)
+{
+    const struct srv_verb *verb = request->verb;
+    const struct srv_rights *rights = &request->connection->rights;
+    const enum srv_role role = verb->is_of_node ? rights->most : rights->role;
     const struct srv_control_hooks *hooks = &request->control->hooks;
     char text[256];
     if (role < verb->role) {
-        (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s", verb->op,
-                       srv_role_text(verb->role), srv_role_text(role));
-        refuse_verb(verb, request, OTO_DENIED, text);
+        (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s%s", verb->op,
+                       srv_role_text(verb->role), srv_role_text(role), role < rights->most ? " for the whole world" : "");
+        refuse_verb(request, OTO_DENIED, text);
     } else if (verb->is_local && request->connection->remote) {
         (void)snprintf(text, sizeof text, "'%s' is for clients on the server's machine, which share memory with it", verb->op);
-        refuse_verb(verb, request, OTO_UNSUPPORTED, text);
+        refuse_verb(request, OTO_UNSUPPORTED, text);
     } else if (verb->changes_state && hooks->is_replay) {
         (void)snprintf(text, sizeof text,
                        "this is a replay, which continues as its log does: '%s' would make it another run", verb->op);
-        refuse_verb(verb, request, OTO_UNSUPPORTED, text);
+        refuse_verb(request, OTO_UNSUPPORTED, text);
     } else if (verb->needs_worker && srv_worker_is_stuck(hooks->worker, text, sizeof text)) {
-        refuse_verb(verb, request, OTO_CONFLICT, text);
+        refuse_verb(request, OTO_CONFLICT, text);
     } else {
         verb->run(request);
     }
@@ -250,7 +267,7 @@ static void run_verb(const struct srv_verb *verb, struct srv_request *request)
 void srv_control_receive(struct srv_connection *connection, const void *data, size_t bytes)
 {
     struct srv_control *control = connection->control;
-    struct srv_request request = {control, connection, control->engine, control->command_queue, &control->message};
+    struct srv_request request = {control, connection, control->engine, control->command_queue, &control->message, NULL};
     struct oto_error error = {0};
     enum oto_status status = OTO_OK;
     control->message.id = 0;
@@ -270,7 +287,8 @@ void srv_control_receive(struct srv_connection *connection, const void *data, si
     for (size_t i = 0; i < srv_verb_count; i++) {
         if (strcmp(control->message.op, srv_verbs[i].op) == 0) {
             srv_connection_charge(connection, srv_verbs[i].cost_us);
-            run_verb(&srv_verbs[i], &request);
+            request.verb = &srv_verbs[i];
+            run_verb(&request);
             return;
         }
     }

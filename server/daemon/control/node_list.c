@@ -116,6 +116,15 @@ static struct srv_node_list *make_list(const struct srv_node_work *work, const c
     return list;
 }
 
+static bool permits_all(struct srv_request *request, const struct srv_node_list *list)
+{
+    uint32_t i = 0;
+    while (i < list->count && srv_request_permits(request, list->nodes[i])) {
+        i++;
+    }
+    return i == list->count;
+}
+
 static void do_list(struct srv_request *request, const struct srv_node_work *work, const char *pattern, const char *what)
 {
     struct oto_error error = {0};
@@ -127,7 +136,7 @@ static void do_list(struct srv_request *request, const struct srv_node_work *wor
     if (list->count == 0) {
         (void)oto_fail(&error, OTO_NOT_FOUND, "no node matches '%.200s'", pattern);
         srv_reply_error(request, &error);
-    } else {
+    } else if (permits_all(request, list)) {
         list->whole = srv_pending_request_open(request, "%s", what);
     }
     if (list->whole == NULL) {

@@ -22,6 +22,7 @@ struct srv_request {
     struct srv_engine *engine;
     struct srv_command_queue *command_queue;
     const struct oto_message *message;
+    const struct srv_verb *verb; /* NULL: the message names none */
 };
 
 /* A request with a later reply. `what` is its text in the event ring. */
@@ -43,6 +44,7 @@ struct srv_verb {
     bool changes_state; /* refused in a replay */
     bool needs_worker;  /* refused while the worker is stuck */
     bool is_local;      /* refused to remote clients: the verb shares memory, or makes ticks wait for the client */
+    bool is_of_node;    /* changes only nodes: srv_request_permits checks the role for each */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;
@@ -68,7 +70,9 @@ void srv_verb_lossless(struct srv_request *request);
 void srv_verb_acknowledge(struct srv_request *request);
 void srv_verb_join(struct srv_request *request);
 
-/* The node that the argument `node` names. UINT32_MAX: there is none, and the request was refused. */
+/* Whether the client has the role for this node that the verb needs. False: the request was refused. */
+bool srv_request_permits(struct srv_request *request, uint32_t node);
+/* The node that the argument `node` names. UINT32_MAX: there is none or it is not permitted, and the request was refused. */
 uint32_t srv_request_node(struct srv_request *request);
 
 /* `begin` starts a reply in the control's buffer, `send` sends it. */

@@ -5,25 +5,25 @@
 #include <string.h>
 
 const struct srv_verb srv_verbs[] = {
-    {"attach", srv_verb_attach, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false},
-    {"wake", srv_verb_wake, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, true},
-    {"info", srv_verb_info, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false},
-    {"shutdown", srv_verb_shutdown, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, false, false},
-    {"pause", srv_verb_pause, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
-    {"resume", srv_verb_resume, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
-    {"step", srv_verb_step, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
-    {"scale", srv_verb_scale, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
-    {"mode", srv_verb_mode, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
-    {"get", srv_verb_get, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false},
-    {"set", srv_verb_set, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, true, false},
-    {"swap", srv_verb_swap, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true, false},
-    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, true, false},
-    {"restore", srv_verb_restore, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true, false},
-    {"fault", srv_verb_fault, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, false},
-    {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, false},
-    {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, true},
-    {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US, SRV_ROLE_OBSERVE, false, false, true},
-    {"join", srv_verb_join, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, true},
+    {"attach", srv_verb_attach, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false, false},
+    {"wake", srv_verb_wake, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, true, false},
+    {"info", srv_verb_info, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false, false},
+    {"shutdown", srv_verb_shutdown, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, false, false, false},
+    {"pause", srv_verb_pause, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
+    {"resume", srv_verb_resume, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
+    {"step", srv_verb_step, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
+    {"scale", srv_verb_scale, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
+    {"mode", srv_verb_mode, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
+    {"get", srv_verb_get, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false, false},
+    {"set", srv_verb_set, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, true, false, true},
+    {"swap", srv_verb_swap, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true, false, true},
+    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, true, false, false},
+    {"restore", srv_verb_restore, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true, false, false},
+    {"fault", srv_verb_fault, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, false, true},
+    {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, false, true},
+    {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, true, false},
+    {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US, SRV_ROLE_OBSERVE, false, false, true, false},
+    {"join", srv_verb_join, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, true, false},
 };
 const size_t srv_verb_count = sizeof srv_verbs / sizeof *srv_verbs;
 
@@ -53,19 +53,35 @@ static enum oto_status lower_role(struct srv_connection *connection, const struc
         return oto_fail(error, OTO_INVALID, "attach: 'role' must be observe, operate or admin%s%.40s",
                         asked->kind == OTO_ARGUMENT_TEXT ? ", not " : "", asked->kind == OTO_ARGUMENT_TEXT ? asked->text : "");
     }
-    if (role > connection->role) {
+    if (role > connection->rights.most) {
         return oto_fail(error, OTO_DENIED, "attach: the role %s was asked for, and this user has the role %s",
-                        srv_role_text(role), srv_role_text(connection->role));
+                        srv_role_text(role), srv_role_text(connection->rights.most));
     }
-    connection->role = role;
+    srv_rights_lower(&connection->rights, role);
     return OTO_OK;
 }
 
-/* The gate sends `attach` with `remote` for a client on another machine; the client cannot change this later. */
-static void take_remote(struct srv_connection *connection, const struct oto_message *message)
+/*
+ * The gate sends `attach` with `remote`, the common name of a certificate, for a client on another machine. The connection
+ * then has the rights of the certificate, and cannot change this later.
+ */
+static enum oto_status take_remote(struct srv_request *request, struct oto_error *error)
 {
-    const struct oto_argument *remote = oto_message_find(message, "remote");
-    connection->remote = remote != NULL && remote->kind == OTO_ARGUMENT_BOOL && remote->u64 != 0;
+    struct srv_connection *connection = request->connection;
+    const char *name;
+    if (oto_message_find(request->message, "remote") == NULL) {
+        return OTO_OK;
+    }
+    if (oto_message_text(request->message, "remote", &name, error) != OTO_OK) {
+        return error->status;
+    }
+    const struct srv_rights rights = srv_rights_of_certificate(srv_control_get_hooks(request->control)->access, name);
+    if (connection->rights.role != SRV_ROLE_ADMIN || rights.role == SRV_ROLE_NONE) {
+        return oto_fail(error, OTO_DENIED, "attach: the certificate '%.96s' has no role, or this user is not the gate's", name);
+    }
+    connection->remote = true;
+    connection->rights = rights;
+    return OTO_OK;
 }
 
 /* Accepted once for each connection, because each reply holds a descriptor in flight until the client reads it. */
@@ -81,12 +97,11 @@ void srv_verb_attach(struct srv_request *request)
         srv_reply_text(request, OTO_EXISTS, "this connection is attached already");
         return;
     }
-    if (lower_role(request->connection, request->message, &error) != OTO_OK) {
+    if (take_remote(request, &error) != OTO_OK || lower_role(request->connection, request->message, &error) != OTO_OK) {
         srv_reply_error(request, &error);
         return;
     }
     request->connection->attached = true;
-    take_remote(request->connection, request->message);
     take_name(request->connection, name);
     const struct oto_segment_header *header = srv_engine_segment(request->engine);
     struct oto_message_writer writer;
@@ -94,7 +109,7 @@ void srv_verb_attach(struct srv_request *request)
     oto_message_add_text(&writer, "world", header->world);
     oto_message_add_u64(&writer, "bytes", header->segment_bytes);
     oto_message_add_u64(&writer, "epoch", header->epoch);
-    oto_message_add_text(&writer, "role", srv_role_text(request->connection->role));
+    oto_message_add_text(&writer, "role", srv_role_text(request->connection->rights.role));
     oto_message_add_u64(&writer, "rate_num", header->rate_num);
     oto_message_add_u64(&writer, "rate_den", header->rate_den);
     srv_reply_send(request, &writer, request->connection->remote ? -1 : srv_engine_segment_fd(request->engine));

@@ -138,6 +138,8 @@ uint32_t srv_request_node(struct srv_request *request)
     }
     if (node == UINT32_MAX) {
         srv_reply_error(request, &error);
+    } else if (!srv_request_permits(request, node)) {
+        node = UINT32_MAX;
     }
     return node;
 }

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/monotonic.h"
 #include "daemon/supervise/crash_page.h"
 #include "daemon/supervise/saves.h"
 
@@ -140,13 +140,6 @@ static void tell(struct supervisor *supervisor, const siginfo_t *end)
                   blamed ? "; the node is quarantined" : "");
 }
 
-static int64_t now_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec;
-}
-
 /* If the child never served from its checkpoint, drops it: the next child uses an older one, and finally the beginning. */
 static bool drop_save(struct supervisor *supervisor)
 {
@@ -166,7 +159,7 @@ static bool survive(struct supervisor *supervisor, const siginfo_t *end)
 {
     tell(supervisor, end);
     (void)drop_save(supervisor);
-    const int64_t now = now_s();
+    const int64_t now = srv_now_ns() / 1000000000;
     supervisor->crash_s[supervisor->crashes % SRV_SUPERVISOR_CRASHES] = now;
     supervisor->crashes++;
     /* The slot for the next crash holds the time of the oldest of the last three crashes. */

@@ -16,7 +16,7 @@ static int64_t timeout_ns(const struct srv_engine *engine)
     return periods_ns > WATCHDOG_LEAST_NS ? periods_ns : WATCHDOG_LEAST_NS;
 }
 
-/* 1 + the node whose step the tick thread executes, else of a worker for which it waits; 0: none. */
+/* 1 + index of the node that the tick thread steps, or that a worker steps for which the tick thread waits; 0: none. */
 static uint32_t stepping_node(const struct srv_engine *engine)
 {
     uint32_t node = __atomic_load_n(&engine->sim->store.header->current_node, __ATOMIC_RELAXED);

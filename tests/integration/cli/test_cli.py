@@ -159,6 +159,8 @@ class Live(Case):
             self.assertGreater(self.sample("clitest/car/imu")["linear_acceleration"]["x"], -90)
             self.otolith("fault", "second/car/imu", "bias", -5, "--field", "linear_acceleration.y")
             self.assertEqual(json.loads(self.otolith("top", "--json", "--world", "second"))["world"], "second")
+            self.assertEqual(json.loads(self.otolith("top", "--json", "second/car/imu"))["world"], "second")
+            self.otolith("record", "second/car/imu", "--for", "100ms", "-o", self.path / "second.mcap")
         finally:
             other.terminate()
             other.wait(timeout=30)

@@ -2,6 +2,7 @@
 import json
 import math
 import pathlib
+import re
 import sys
 import unittest
 
@@ -131,8 +132,8 @@ class Fit(OtolithCase):
 
     def params_of(self, part):
         found = {}
-        for line in part.read_text().split("    params:\n")[1].splitlines():
-            key, values = line.strip().split(": ")
+        for line in part.read_text().split("    parameters:\n")[1].splitlines():
+            key, values = re.fullmatch(r' +(\S+): {value: (\[.*\]), unit: ".*", is: derived, source: "log calibration records"}', line).groups()
             found[key] = json.loads(values)
         return found
 

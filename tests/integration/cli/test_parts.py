@@ -56,6 +56,15 @@ class Parts(OtolithCase):
         self.assertAlmostEqual(noise["density_double_rad_s_rthz"][0], 0.0028 * DEG / math.sqrt(2), delta=1e-18)
         self.assertAlmostEqual(noise["angle_random_walk_deg_rth"][0], 0.0028 * 60 / math.sqrt(2), delta=1e-14)
         self.assertIsNone(noise["b_deg_h"])
+        self.assertIsNone(part["gyroscope"]["known_s"])
+        self.assertEqual(part["gyroscope"]["default"]["term"], "bias_instability")
+        self.assertEqual(part["gyroscope"]["default"]["meet_s"], 10)
+        self.assertIn("2.254 °/h default   [no document: the white noise meets it at 10 s; flat to 100000 s]",
+                      self.otolith("parts", "tdk/icm-42688-p"))
+        stim = json.loads(self.otolith("parts", "sensonor/stim300", "--json"))
+        self.assertEqual(stim["gyroscope"]["known_s"], 6480)
+        self.assertIsNone(stim["gyroscope"]["default"])
+        self.assertIn("shown from 1 s to 6480 s; continued flat to 100000 s", self.otolith("parts", "sensonor/stim300"))
         self.assertIn("no citable source for", self.otolith("parts", "tdk/icm-42688-p"))
 
     def test_rest_of_a_part_has_its_density(self):
@@ -130,7 +139,7 @@ title: a part with every term of noise
 vendor: mine
 kind: imu
 documents: {log: {title: a log}}
-missing: [accelerometer.in_run_bias_stability, accelerometer.range]
+missing: [accelerometer.in_run_bias_stability, accelerometer.range, accelerometer.known_s, gyroscope.known_s]
 modes:
   one:
     output_rate: {value: 200, unit: Hz, is: typ, source: log stamps}
@@ -164,6 +173,14 @@ modes:
                 self.assertAlmostEqual(got / density, 1, delta=1e-12)
             self.assertAlmostEqual(noise["b_rad_s"][0], 1e-4, delta=1e-16)
             self.assertAlmostEqual(back["accelerometer"]["noise"]["k_m_s3_rthz"][0], 2e-5, delta=1e-17)
+
+    def test_an_imported_model_without_a_floor_stays_without_one(self):
+        path, back = self.path / "model.json", self.path / "back.yaml"
+        path.write_text('{"Gyroscope": {"NoiseDensity": [0.001, 0.001, 0.001]}, "Accelerometer": {"NoiseDensity": 0.01}}')
+        back.write_text(self.otolith("parts", "import", path))
+        part = json.loads(self.otolith("parts", back, "--json"))
+        self.assertEqual(part["gyroscope"]["noise"]["b_rad_s"], [0, 0, 0])
+        self.assertIsNone(part["gyroscope"]["default"])
 
     def test_rms_noise_is_exported_for_the_rate(self):
         sdf = self.otolith("parts", "export", "st/lis3mdl", "--format", "sdf", "--rate", 20)

@@ -109,8 +109,10 @@ class SweepOnSlurm(OtolithCase):
         for entry in pathlib.Path("/proc").iterdir():
             try:
                 words = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else []
-                command = (entry / "cmdline").read_bytes() if mine in words else b""
+                command = (entry / "cmdline").read_bytes()
             except OSError:
+                continue
+            if mine not in words:  # a job of another cluster, perhaps of this user's work
                 continue
             if b"slurmstepd" in command and (job is None or f"[{job}.".encode() in command):
                 steps.append(int(entry.name))

@@ -427,6 +427,24 @@ class Participants(unittest.TestCase):
             estimate = car.world["car/ekf"].latest()
             self.assertLess(abs(estimate["position_enu_m.x"] - 2.5), 0.5)
 
+    def test_a_process_controls_a_quadrotor_as_a_simulator_in_process_does(self):
+        path = os.path.join(SOURCE, "configs", "worlds", "quadrotor.yaml")
+        with otolith.Participant("physics") as car:
+            self.assertIsNone(car.controlled)
+            self.assertRaises(otolith.OtolithError, car.control, [0.5])
+        with Server("--no-publish", world=path), otolith.Participant("autopilot") as pilot, otolith.Sim(path) as sim:
+            self.assertEqual((pilot.controlled, pilot.vehicles), ("quad", []))
+            for i in range(20):
+                rotors = [0.55 + 0.01 * ((i + k) % 4) for k in range(4)]
+                pilot.control(rotors)
+                pilot.run(10)
+                sim.control("quad", rotors)
+                sim.step(10)
+            own, other = pilot.world["quad/motion"].latest(), sim.latest("quad/motion")
+            self.assertGreater(other["position_enu_m.z"], 0.01)
+            self.assertEqual(own.tobytes(), other.tobytes())
+            self.assertRaises(otolith.OtolithError, pilot.control, [float("nan")])
+            self.assertRaises(otolith.OtolithError, pilot.control, [0.0] * 17)
     def test_a_bad_answer_is_an_error_that_says_why_and_may_be_given_again(self):
         with otolith.Participant("physics") as car:
             self.drive(car, 3)

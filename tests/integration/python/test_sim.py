@@ -321,6 +321,28 @@ class Changing(unittest.TestCase):
             self.assertRaisesRegex(ValueError, "motion", sim.drive, "car", sim.latest("car/imu"))
 
 
+    def test_a_caller_gives_the_controls_of_a_vehicle(self):
+        with otolith.Sim(world_file("quadrotor")) as sim:
+            sim.control("quad", [0.6] * 4)
+            sim.step(500)
+            height_m = sim.latest("quad/motion")["position_enu_m.z"]
+            self.assertGreater(height_m, 0.09)  # 0.6 of the full thrust, after the rotors' lag
+            saved = sim.save()
+            sim.step(100)
+            after = sim.state_hash
+            sim.restore(saved)
+            sim.step(100)
+            self.assertEqual(sim.state_hash, after)  # the controls are part of the state
+            sim.control("quad", [])
+            sim.step(3000)
+            self.assertLess(sim.latest("quad/motion")["position_enu_m.z"], height_m)  # it fell
+            self.assertRaisesRegex(otolith.OtolithError, "not finite", sim.control, "quad", [0.5, float("inf")])
+            self.assertRaisesRegex(otolith.OtolithError, "at most 16", sim.control, "quad", [0.5] * 17)
+            self.assertRaises(otolith.NotFound, sim.control, "plane", [0.5])
+        with otolith.Sim(world_file("city_drive")) as sim:
+            self.assertRaisesRegex(otolith.OtolithError, "takes no controls", sim.control, "car", [0.5])
+
+
 class SeveralWorlds(unittest.TestCase):
     def test_worlds_of_one_process_do_not_touch_each_other(self):
         with otolith.Sim(CITY, seed=9) as alone:

@@ -57,7 +57,7 @@ class Export(OtolithCase):
         self.assertEqual([(first / name).read_bytes() for name in files], [(second / name).read_bytes() for name in files])
 
     def test_errors(self):
-        self.assertIn("ros2-msgs is accepted", self.otolith("export", "ros1", self.path / "x", code=2))
+        self.assertIn("ros2-msgs DIRECTORY and fmu", self.otolith("export", "ros1", self.path / "x", code=2))
         (self.path / "file").write_text("")
         self.assertIn("cannot be made", self.otolith("export", "ros2-msgs", self.path / "file" / "x", code=1))
 

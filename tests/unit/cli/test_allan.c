@@ -91,6 +91,19 @@ static void decimation_of_long_averages_keeps_the_deviation(void **state)
     allan_destroy(allan);
 }
 
+/* The last points of a curve have few terms, and are often the lowest by chance. */
+static void the_lowest_point_is_one_that_the_record_knows(void **state)
+{
+    (void)state;
+    const struct allan_point points[] = {{.m = 1, .adev = 3.0}, {.m = 10, .adev = 1.0}, {.m = 111, .adev = 0.9},
+                                         {.m = 112, .adev = 0.5}, {.m = 500, .adev = 0.01}};
+    assert_ptr_equal(allan_lowest(points, 5, 1000), &points[2]); /* 1000 / 111 = 9.009 averages */
+    assert_ptr_equal(allan_lowest(points, 5, 1008), &points[3]);
+    assert_ptr_equal(allan_lowest(points, 2, 1000), &points[1]);
+    assert_ptr_equal(allan_lowest(points, 5, 9), &points[0]);
+    assert_ptr_equal(allan_lowest(points, 5, 4), &points[0]);
+}
+
 /* White noise and a random walk of known strength; the tolerances are five times the spread of the fit, which is about
  * sqrt(1/(2 edf)) of the best-determined point: N from a million white samples, K from the slowest tenth of the record. */
 static void fit_gives_back_white_noise_and_random_walk(void **state)
@@ -191,6 +204,7 @@ int main(void)
         cmocka_unit_test(nbs14_thousand_points_give_the_published_deviations),
         cmocka_unit_test(nbs14_ten_points_give_the_published_deviations),
         cmocka_unit_test(decimation_of_long_averages_keeps_the_deviation),
+        cmocka_unit_test(the_lowest_point_is_one_that_the_record_knows),
         cmocka_unit_test(fit_gives_back_white_noise_and_random_walk),
         cmocka_unit_test(standard_errors_are_the_spread_over_many_records),
         cmocka_unit_test(only_the_wanted_terms_and_averaging_times_are_fitted),

@@ -25,7 +25,7 @@ static void text_is_quoted_and_escaped(void **state)
 static void control_characters_are_escaped(void **state)
 {
     (void)state;
-    assert_json("\x1b[2J\n\x7f", "\"\\u001b[2J\\u000a\\u007f\"");
+    assert_json("\x1b[2J\n\x7f", "\"\\u001b[2J\\n\\u007f\"");
     assert_json("\xc2\x9b" "2J", "\"\\u009b2J\""); /* U+009B, the 8-bit form of ESC [ */
 }
 

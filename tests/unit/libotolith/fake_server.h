@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -28,6 +29,7 @@ struct fake_server {
     bool garbage;      /* datagrams that are no messages */
     bool stale_first;  /* a reply to an earlier request before each right one */
     bool silent;       /* after attach */
+    int slow_ms;       /* after attach: makes one tick at once, replies after this time */
     bool hang_up;      /* on the first request after attach */
     bool refuse;       /* after attach, with status DENIED and a sentence */
     /* what it is */
@@ -100,6 +102,21 @@ static inline void fake_reply(struct fake_server *server, int fd, uint64_t id, b
     fake_send(server, fd, oto_message_finish(&writer), attach && !stale ? server->pass_fds : 0);
 }
 
+/* As the tick thread leaves the clock, with its wake. */
+static inline void fake_tick(struct fake_server *server, uint64_t tick)
+{
+    struct oto_segment_header *header = (struct oto_segment_header *)(void *)server->segment;
+    struct oto_clock_slot *slot = &header->clock[(tick - 1) % OTO_CLOCK_SLOTS];
+    const struct oto_clock clock = {.tick = tick, .sim_time_ns = (int64_t)tick * 1000000, .scale = 1.0};
+    __atomic_store_n(&slot->lock, 2 * tick + 1, __ATOMIC_RELAXED);
+    OTO_FENCE_(__ATOMIC_RELEASE);
+    oto_words_store(&slot->clock, &clock, sizeof clock);
+    __atomic_store_n(&slot->lock, 2 * tick + 2, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->clock_head, tick, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->tick_futex, (uint32_t)tick, __ATOMIC_RELEASE);
+    (void)syscall(SYS_futex, &header->tick_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
 /* False: the connection ends. */
 static inline bool fake_answer(struct fake_server *server, int fd)
 {
@@ -121,6 +138,10 @@ static inline bool fake_answer(struct fake_server *server, int fd)
     }
     if (server->hang_up && !attach) {
         return false;
+    }
+    if (server->slow_ms > 0 && !attach) {
+        fake_tick(server, 1);
+        (void)poll(NULL, 0, server->slow_ms);
     }
     if (server->silent && !attach) {
         return true;
@@ -211,21 +232,6 @@ static inline void fake_stop(struct fake_server *server)
     (void)snprintf(path, sizeof path, "%s/control.sock", server->directory);
     (void)unlink(path);
     (void)rmdir(server->directory);
-}
-
-/* As the tick thread leaves the clock, with its wake. */
-static inline void fake_tick(struct fake_server *server, uint64_t tick)
-{
-    struct oto_segment_header *header = (struct oto_segment_header *)(void *)server->segment;
-    struct oto_clock_slot *slot = &header->clock[(tick - 1) % OTO_CLOCK_SLOTS];
-    const struct oto_clock clock = {.tick = tick, .sim_time_ns = (int64_t)tick * 1000000, .scale = 1.0};
-    __atomic_store_n(&slot->lock, 2 * tick + 1, __ATOMIC_RELAXED);
-    OTO_FENCE_(__ATOMIC_RELEASE);
-    oto_words_store(&slot->clock, &clock, sizeof clock);
-    __atomic_store_n(&slot->lock, 2 * tick + 2, __ATOMIC_RELEASE);
-    __atomic_store_n(&header->clock_head, tick, __ATOMIC_RELEASE);
-    __atomic_store_n(&header->tick_futex, (uint32_t)tick, __ATOMIC_RELEASE);
-    (void)syscall(SYS_futex, &header->tick_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 #endif

@@ -246,6 +246,23 @@ static void a_silent_server_times_out(void **state)
     fake_stop(server);
 }
 
+/* A fleet makes fewer ticks a second than its clock has. */
+static void a_step_of_a_slow_world_waits_while_ticks_are_made(void **state)
+{
+    (void)state;
+    struct oto_client *client;
+    struct oto_error error = {0};
+    struct oto_reply reply;
+    server->slow_ms = 2500;
+    fake_start(server, "demo", FAKE_SEALS);
+    const struct oto_client_options options = {.size = sizeof options, .world = "demo", .timeout_ms = 2000};
+    assert_ok(oto_client_open(&options, &client, &error), error);
+    assert_ok(oto_control_step(client, 10, &reply, &error), error);
+    assert_string_equal(reply.text, "step");
+    oto_client_close(client);
+    fake_stop(server);
+}
+
 /* The header is shared: what it said when it was checked is what counts. */
 static void a_header_that_changes_later_leads_nobody_astray(void **state)
 {
@@ -388,6 +405,7 @@ int main(void)
         TEST(a_reply_to_an_earlier_request_is_dropped),
         TEST(a_refusal_is_told_in_the_servers_words),
         TEST(a_silent_server_times_out),
+        TEST(a_step_of_a_slow_world_waits_while_ticks_are_made),
         TEST(a_header_that_changes_later_leads_nobody_astray),
         TEST(a_timeout_of_weeks_is_one),
         TEST(a_server_that_goes_is_an_error_and_no_signal),

@@ -30,7 +30,7 @@ static void what_is_written_is_read_back(void **state)
     FILE *to = open_memstream(&text, &bytes);
     oto_run_log_put_begin(to, "set");
     oto_run_log_put_number(to, "tick", UINT64_MAX);
-    oto_run_log_put_text(to, "value", "a \"b\" \\ \n\t\x01 \xc2\xb5T");
+    oto_run_log_put_text(to, "value", "a \"b\" \\ \n\t\x01 \xc2\xb5T \x7f \xc2\x9b");
     oto_run_log_put_truth(to, "yes", true);
     oto_run_log_put_truth(to, "no", false);
     oto_run_log_put_words(to, "words", words, 3);
@@ -39,7 +39,7 @@ static void what_is_written_is_read_back(void **state)
     assert_ok(oto_run_log_parse(text, bytes - 1, &line, &error), error);
     assert_string_equal(line.entry, "set");
     assert_true(line.has_tick && line.tick == UINT64_MAX);
-    assert_string_equal(oto_run_log_text(&line, "value"), "a \"b\" \\ \n\t\x01 \xc2\xb5T");
+    assert_string_equal(oto_run_log_text(&line, "value"), "a \"b\" \\ \n\t\x01 \xc2\xb5T \x7f \xc2\x9b");
     assert_true(oto_run_log_truth(&line, "yes"));
     assert_false(oto_run_log_truth(&line, "no"));
     assert_false(oto_run_log_truth(&line, "value"));

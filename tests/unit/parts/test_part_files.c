@@ -11,6 +11,7 @@ static char path[64];
 #define RANGE "      range: {value: 4, unit: gauss, is: typ, source: \"ds p.1\"}\n"
 #define GOOD HEAD DOCUMENTS MISSING "modes:\n  one:\n    magnetometer:\n" RANGE
 #define WITH(LINES) GOOD LINES
+#define WHITE(VALUE, KNOWN) "      noise_density: {value: " VALUE ", unit: nT/√Hz, is: typ, " KNOWN "source: \"ds p.1\"}\n"
 #define SETTINGS "part: a/b\ntitle: t\nvendor: v\nkind: pressure\n" DOCUMENTS
 #define SETTING(VALUE, IS) "      a: {value: " VALUE ", unit: Pa, is: " IS ", source: \"ds p.1\"}\n"
 
@@ -134,6 +135,13 @@ static const struct bad_file {
     {WITH("      sine: {frequency_hz: [1], x: [1], y: [1], z: [1], unit: m/s², source: \"ds p.1\"}\n"),
      ":12:",
      {"expected µT"}},
+    {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    magnetometer:\n" RANGE WHITE("10", ""),
+     ":10:",
+     {"no known_s", "magnetometer.known_s"}},
+    {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability, magnetometer.known_s]\nmodes:\n  one:\n    magnetometer:\n" RANGE
+                    WHITE("10", "known_s: [1, 9], "),
+     ":10:",
+     {"known_s of the magnetometer is given and listed"}},
     {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    output_rate: {value: 10, "
                     "unit: s, is: typ, source: \"ds p.1\"}\n",
      ":10:36:",
@@ -154,12 +162,13 @@ static const struct bad_file {
      {"given twice"}},
     {SETTINGS "modes:\n  one:\n    filter: f\n", ":", {"has no `parameters`"}},
     {SETTINGS "modes:\n  one:\n    parameters:\n" SETTING("1", "typical"), ":10:", {"typ, max or derived"}},
-    {SETTINGS "modes:\n  one:\n    parameters:\n" SETTING("[1, 2, 3, 4, 5]", "typ"), ":10:", {"at most 4 numbers"}},
+    {SETTINGS "modes:\n  one:\n    parameters:\n" SETTING("[1, 2, 3, 4, 5, 6, 7]", "typ"), ":10:", {"at most 6 numbers"}},
     {SETTINGS "modes:\n  one:\n    parameters:\n" SETTING("x", "typ"), ":10:", {"'x'"}},
     {SETTINGS "modes:\n  one:\n    parameters: [1]\n", ":9:", {"a map of parameters"}},
     {SETTINGS "common:\n  parameters:\n" SETTING("1", "typ") "modes:\n  one:\n    parameters:\n" SETTING("2", "max"), ":13:7:",
      {"given twice", "line 9"}},
-    {GOOD "    parameters:\n" SETTING("1", "typ"), ":", {"numbers of triads"}},
+    {GOOD "    parameters:\n" SETTING("1", "typical"), ":", {"typ, max or derived"}},
+    {GOOD "    params: {resolution_pa: 1}\n", ":", {"params"}},
     {GOOD "---\npart: c/d\n", ":", {"document"}},
     {HEAD HEAD, ":8:1:", {"duplicate key"}},
 };

@@ -169,9 +169,126 @@ static void random_walks_and_stabilities_become_single_sided_density_and_b(void 
     assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), RT2 * 0.06 / 60, 1e-17);
     assert_near(get(imu_plugin, &params, "gyroscope.bias_instability_rad_s", 0), 0.5 / 3600 * DEG / 0.66428, 1e-18);
     assert_near(get(imu_plugin, &params, "gyroscope.unit_acceleration_bias_rad_s_m_s2", 0), DEG / 3600 / G0, 1e-20);
-    /* the sheet states a lowest point and no averaging times: the floor is continued over a day */
+    /* the document shows 18 h, a tenth of which is the longest averaging time: the floor is continued over a day */
+    assert_near(get(imu_plugin, &params, "gyroscope.bias_instability_tau_min_s", 0), 1, 0);
     assert_near(get(imu_plugin, &params, "gyroscope.bias_instability_tau_max_s", 0), 1e5, 0);
     oto_params_free(&params);
+}
+
+static void keep_sentence(void *context, const char *sentence)
+{
+    (void)snprintf(context, 400, "%s", sentence);
+}
+
+/* The deviation of the white noise at 10 s is the floor; 2.8 mdps/√Hz is single-sided. */
+static void white_noise_without_a_floor_gets_the_default_floor(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("tdk/icm-42688-p", NULL, imu_plugin, &params);
+    const double floor = 2.8e-3 * DEG / RT2 / sqrt(10.0);
+    assert_near(get(imu_plugin, &params, "gyroscope.bias_instability_rad_s", 1), floor / 0.66428, 1e-18);
+    assert_near(get(imu_plugin, &params, "gyroscope.bias_instability_tau_max_s", 0), 1e5, 0);
+    oto_params_free(&params);
+    apply("st/lsm6dso", "normal-2g", imu_plugin, &params); /* a noise of each sample has no density, so no floor */
+    assert_near(get(imu_plugin, &params, "accelerometer.bias_instability_m_s2", 0), 0, 0);
+    oto_params_free(&params);
+    apply("st/lis3mdl", NULL, mag_plugin, &params);
+    assert_near(get(mag_plugin, &params, "magnetometer.bias_instability_ut", 0), 0, 0);
+    oto_params_free(&params);
+}
+
+/* A crossing of a triad whose documents give both white noise and floor: the averaging time at which they are equal. */
+struct crossings {
+    double log_s[64];
+    uint32_t count;
+};
+
+static enum oto_status add_crossings(void *context, const char *name, struct oto_error *error)
+{
+    struct crossings *crossings = context;
+    struct oto_part *part;
+    const enum oto_status status = oto_part_open(name, NULL, &part, error);
+    for (int triad = 0; status == OTO_OK && triad < OTO_PART_MAGNETOMETER; triad++) {
+        struct oto_part_noise noise;
+        oto_part_noise(&part->modes[part->default_mode], (enum oto_part_triad)triad, &noise);
+        if (noise.has_white && noise.has_instability) {
+            assert_true(crossings->count < 64);
+            crossings->log_s[crossings->count++] =
+                2.0 * log(noise.white_u_rthz[0] / RT2 / (OTO_PART_ALLAN_FLOOR * noise.instability_u[0]));
+        }
+    }
+    if (status == OTO_OK) {
+        oto_part_close(part);
+    }
+    return status;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static void the_default_floor_is_that_of_the_documents_that_give_one(void **state)
+{
+    (void)state;
+    struct crossings all = {.count = 0};
+    struct oto_error error = {0};
+    assert_ok(oto_parts_each(add_crossings, &all, &error), error);
+    assert_true(all.count >= 10);
+    qsort(all.log_s, all.count, sizeof *all.log_s, by_size);
+    const double median_s = exp(0.5 * (all.log_s[(all.count - 1) / 2] + all.log_s[all.count / 2]));
+    print_message("median crossing of %u triads: %g s, from %g to %g s\n", all.count, median_s, exp(all.log_s[0]),
+                  exp(all.log_s[all.count - 1]));
+    assert_true(median_s > OTO_PART_MEET_S / 1.5 && median_s < OTO_PART_MEET_S * 1.5);
+}
+
+static void a_floor_without_white_noise_gets_default_white_noise_and_a_warning(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    struct oto_part *part;
+    struct oto_error error = {0};
+    char sentence[400] = "";
+    assert_ok(oto_part_open("adi/adis16475-1", NULL, &part, &error), error);
+    assert_ok(oto_params_default(oto_plugin_descriptor(imu_plugin), &params, &error), error);
+    assert_ok(oto_part_apply(part, &part->modes[0], oto_plugin_descriptor(imu_plugin), &params, keep_sentence, sentence,
+                             &error), error);
+    assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 2), 3.6e-6 * G0 * sqrt(10.0) * RT2, 1e-18);
+    assert_non_null(strstr(sentence, "the accelerometer is simulated with default white noise"));
+    oto_part_close(part);
+    oto_params_free(&params);
+}
+
+/* White noise that a log shows to 400 s: the default floor is a tenth of the shown variance there, so it meets at 4000 s. */
+static void a_shown_curve_is_not_changed_by_the_default(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "part: a/b\ntitle: t\nvendor: v\nkind: imu\ndocuments: {log: {title: t}}\n"
+        "missing: [gyroscope.range, gyroscope.in_run_bias_stability, accelerometer.range, accelerometer.noise_density, "
+        "accelerometer.in_run_bias_stability]\nmodes:\n  log:\n    gyroscope:\n"
+        "      allan_n: {value: 1e-4, unit: rad/s/√Hz, is: typ, known_s: [0.01, 400], source: \"log fit\"}\n";
+    char path[] = "/tmp/otolith_curve_XXXXXX.yaml";
+    const int file = mkstemps(path, 5);
+    struct oto_part *part;
+    struct oto_part_curve curve;
+    struct oto_error error = {0};
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
+    assert_int_equal(close(file), 0);
+    assert_ok(oto_part_read(path, &part, &error), error);
+    oto_part_curve(&part->modes[0], OTO_PART_GYROSCOPE, &curve);
+    assert_true(curve.default_floor && !curve.default_white);
+    assert_near(curve.known_s, 400, 0);
+    assert_near(curve.meet_s, 4000, 0);
+    const double floor = OTO_PART_ALLAN_FLOOR * curve.value_u[0];
+    assert_near(floor * floor / (1e-8 / 400), 0.1, 1e-12);
+    oto_part_curve(&part->modes[0], OTO_PART_ACCELEROMETER, &curve);
+    assert_false(curve.default_floor || curve.default_white);
+    oto_part_close(part);
+    assert_int_equal(unlink(path), 0);
 }
 
 static void rms_noise_of_a_sheet_is_that_of_a_sample_at_every_rate(void **state)
@@ -182,11 +299,6 @@ static void rms_noise_of_a_sheet_is_that_of_a_sample_at_every_rate(void **state)
     assert_near(get(imu_plugin, &params, "accelerometer.noise_rms_m_s2", 0), 2.4e-3 * G0, 1e-17);
     assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), 0, 0);
     oto_params_free(&params);
-}
-
-static void keep_sentence(void *context, const char *sentence)
-{
-    (void)snprintf(context, 400, "%s", sentence);
 }
 
 static void a_triad_without_noise_is_named(void **state)
@@ -281,6 +393,43 @@ static void settings_of_a_part_are_parameters_of_its_plugin(void **state)
     oto_params_free(&params);
     apply("u-blox/zed-f9p", NULL, gnss_plugin, &params);
     assert_near(get(gnss_plugin, &params, "fixed.position_sigma_m", 0), 0.01 / sqrt(2 * log(2)), 1e-6);
+    oto_params_free(&params);
+}
+
+/* Applies the parameters `lines` of a part that has triads too. */
+static enum oto_status apply_beside_triads(const char *lines, struct oto_params *params, struct oto_error *error)
+{
+    char path[] = "/tmp/otolith-part-XXXXXX";
+    const int fd = mkstemp(path);
+    struct oto_part *part = NULL;
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "part: a/b\ntitle: t\nvendor: v\nkind: magnetometer\ndocuments:\n  log: {title: t}\n"
+                            "missing: [magnetometer.range, magnetometer.noise_density, magnetometer.in_run_bias_stability]\n"
+                            "modes:\n  one:\n    magnetometer:\n      resolution: {value: 0.5, unit: µT/LSB, is: typ, source: \"log samples\"}\n"
+                            "    parameters:\n%s", lines) > 0);
+    (void)close(fd);
+    const enum oto_status status = oto_part_read(path, &part, error);
+    (void)unlink(path);
+    assert_ok(status, *error);
+    assert_ok(oto_params_default(oto_plugin_descriptor(mag_plugin), params, error), *error);
+    const enum oto_status applied = oto_part_apply(part, &part->modes[0], oto_plugin_descriptor(mag_plugin), params, NULL, NULL, error);
+    oto_part_close(part);
+    return applied;
+}
+
+static void parameters_beside_triads_are_set_and_others_are_left_out(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    struct oto_error error = {0};
+    assert_ok(apply_beside_triads("      magnetometer.scale_factor_error_percent: {value: [1, 2, 3], unit: \"%\", is: derived, source: \"log x\"}\n"
+                                  "      gyroscope.scale_factor_error_percent: {value: [4, 5, 6], unit: \"%\", is: derived, source: \"log x\"}\n",
+                                  &params, &error), error);
+    assert_near(get(mag_plugin, &params, "magnetometer.scale_factor_error_percent", 1), 2, 0);
+    oto_params_free(&params);
+    assert_int_equal(apply_beside_triads("      magnetometer.scale_factor_error_percent: {value: [1, 2, 3], unit: \"1\", is: derived, source: \"log x\"}\n",
+                                         &params, &error), OTO_INVALID);
+    assert_non_null(strstr(error.text, "is in '1', plugin 'magnetometer' takes '%'"));
     oto_params_free(&params);
 }
 
@@ -429,11 +578,16 @@ int main(void)
         cmocka_unit_test(totals_over_temperature_are_no_slopes),
         cmocka_unit_test(a_maximum_is_three_standard_deviations),
         cmocka_unit_test(random_walks_and_stabilities_become_single_sided_density_and_b),
+        cmocka_unit_test(white_noise_without_a_floor_gets_the_default_floor),
+        cmocka_unit_test(the_default_floor_is_that_of_the_documents_that_give_one),
+        cmocka_unit_test(a_floor_without_white_noise_gets_default_white_noise_and_a_warning),
+        cmocka_unit_test(a_shown_curve_is_not_changed_by_the_default),
         cmocka_unit_test(rms_noise_of_a_sheet_is_that_of_a_sample_at_every_rate),
         cmocka_unit_test(a_triad_without_noise_is_named),
         cmocka_unit_test(lis3mdl_has_the_digits_of_its_sheet),
         cmocka_unit_test(the_smallest_of_three_ranges_holds_where_there_is_one),
         cmocka_unit_test(settings_of_a_part_are_parameters_of_its_plugin),
+        cmocka_unit_test(parameters_beside_triads_are_set_and_others_are_left_out),
         cmocka_unit_test(a_part_of_another_kind_is_refused),
         cmocka_unit_test(names_never_leave_the_library),
         cmocka_unit_test(an_unknown_name_gets_a_suggestion_and_the_places),

@@ -287,6 +287,42 @@ static void a_satellite_fix_places_the_antenna_and_starts_the_position(void **un
     mini_close(&rig.host);
 }
 
+/* How far a speed that is the mean of an encoder moves the estimate, while the car brakes from 4 m/s to 2 m/s with 2 m/s². */
+static double moved_by_mean_speed(double window_s, double tick_m, double speed_m_s)
+{
+    struct rig rig;
+    rig_open(&rig);
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_set(&rig.host, "initial.rpy_sigma_deg", 0.01);
+    mini_set(&rig.host, "odometer.window_s", window_s);
+    mini_set(&rig.host, "odometer.tick_m", tick_m);
+    ((struct ins_params *)rig.host.params)->velocity_enu_m_s[0] = 4.0;
+    mini_start(&rig.host);
+    struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    imu.linear_acceleration_m_s2 = oto_vec3_add(
+        imu.linear_acceleration_m_s2, oto_quat_rotate_inv(rig.bindings[INS_IMU].q_body_from_sensor, oto_vec3_make(-2, 0, 0)));
+    for (int t = 0; t <= 1000; t += 10) {
+        assert_int_equal(give(&rig, INS_IMU, t * ms, t * ms, &imu), OTO_STEP_OK);
+    }
+    const double before_m_s = state_of(&rig)->nav.velocity_enu_m_s.x;
+    assert_near(before_m_s, 2.0, 1e-9);
+    assert_int_equal(ins_filter_odometer(plan_of(&rig), state_of(&rig), 1000 * ms, speed_m_s), NUM_USED);
+    const double moved_m_s = state_of(&rig)->nav.velocity_enu_m_s.x - before_m_s;
+    mini_close(&rig.host);
+    return moved_m_s;
+}
+
+/* Edges 20 mm apart are 9.85 ms apart at 2.03 m/s; with a window of 20 ms the mean is that of 14.9 ms ago, 29.9 mm/s faster. */
+static void an_encoders_speed_is_that_of_the_middle_of_its_mean(void **unused)
+{
+    (void)unused;
+    assert_true(fabs(moved_by_mean_speed(0.02, 0.02, 2.02985)) < 1e-5);
+    assert_true(moved_by_mean_speed(0.0, 0.0, 2.02985) > 0.02);
+    assert_true(fabs(moved_by_mean_speed(0.02, 0.0, 2.02)) < 1e-5);
+    /* edges 0.1 m apart, 47.7 ms: samples without an edge repeat the speed of 47.7 ms ago */
+    assert_true(fabs(moved_by_mean_speed(0.02, 0.1, 2.095445)) < 1e-5);
+}
+
 /* Many fixes of one receiver do not average their correlated error away. */
 static void fixes_do_not_average_below_their_correlated_error(void **unused)
 {
@@ -788,6 +824,7 @@ int main(void)
         cmocka_unit_test(the_error_moves_as_the_covariance_says),
         cmocka_unit_test(each_aid_has_its_derivatives),
         cmocka_unit_test(a_satellite_fix_places_the_antenna_and_starts_the_position),
+        cmocka_unit_test(an_encoders_speed_is_that_of_the_middle_of_its_mean),
         cmocka_unit_test(fixes_do_not_average_below_their_correlated_error),
         cmocka_unit_test(a_record_without_a_fix_changes_nothing_and_another_mode_has_another_error),
         cmocka_unit_test(a_late_fix_is_compared_along_the_samples_since_then),
