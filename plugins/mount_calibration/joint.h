@@ -38,6 +38,7 @@ enum {
     JOINT_SUPERELEVATION, /* rad per m/s²: roll per leftward acceleration in a bend, by superelevation and springs */
     JOINT_RISE, /* m: height gained above the road in the current one-second window */
     JOINT_LEVEL_ROLL, /* rad per m/s²: upward velocity per ∫ a_y² dt on a level path; JOINT_PITCH_COMPLIANCE: per ∫ a_x² dt */
+    JOINT_WHEEL_SLIP, /* s²/m: share of the speed by which the wheels slip, per forward specific force */
     JOINT_STATES
 };
 #define JOINT_EXTRAS (JOINT_STATES - JOINT_PITCH_COMPLIANCE)

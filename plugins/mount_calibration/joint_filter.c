@@ -16,6 +16,8 @@
 #define KEPT_CROWN_SIGMA 0.4 /* the spread is 0.3; 0.4 also covers corners that keep the whole crown */
 #define SUPERELEVATION_RAD_S2_M (-0.5 * OTO_DEG)
 #define SUPERELEVATION_SIGMA_RAD_S2_M (0.8 * OTO_DEG)
+#define WHEEL_SLIP_S2_M 0.0015
+#define WHEEL_SLIP_SIGMA_S2_M 0.002
 #define BEGIN_M_S2 0.3
 #define SPEEDS_UP_M_S2 0.4
 #define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* sigma of the magnitude of gravity at the start, when its direction is known to 0.1 rad */
@@ -52,6 +54,7 @@ static void begin_extras(const struct joint_plan *plan, struct joint_filter *fil
         {JOINT_BANK, 0.0, plan->bank_rad},
         {JOINT_CROWN, plan->crown_rad, plan->crown_sigma_rad},
         {JOINT_KEPT_CROWN, 0.0, KEPT_CROWN_SIGMA},
+        {JOINT_WHEEL_SLIP, WHEEL_SLIP_S2_M, WHEEL_SLIP_SIGMA_S2_M},
         {JOINT_SUPERELEVATION, SUPERELEVATION_RAD_S2_M, SUPERELEVATION_SIGMA_RAD_S2_M},
     };
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {

@@ -287,7 +287,7 @@ static void pitch_and_yaw_become_known_on_the_highway(void **state)
     (void)state;
     for (uint64_t seed = 800; seed < 803; seed++) {
         open_traffic(GENERATOR_HIGHWAY, seed);
-        run_and_look(660);
+        run_and_look(900);
         assert_pitch_and_yaw_accepted();
         mount_rig_close(&rig);
     }
@@ -323,6 +323,40 @@ static void a_corner_may_keep_its_crown_or_lose_it(void **state)
     }
 }
 
+/* Wheels slip in proportion to the force that drives them: a fifth of a percent for each m/s², uphill as well. */
+static void slip(struct mount_rig *of, struct mount_sample *sample)
+{
+    const oto_vec3 force = oto_quat_rotate(of->drive.q_body_from_sensor, oto_vec3_from_array(sample->specific_force_m_s2));
+    sample->speed_m_s *= 1.0 + 0.002 * force.x;
+}
+
+/*
+ * Waves of 100 m and less throw the car up and down. A pitch error of 1.1° then looks like a slip of a fifth of a percent for
+ * each m/s², and the filter took the one for the other: 4 of 4 drives were accepted 0.7° off.
+ */
+static void on_a_wavy_highway_slipping_wheels_are_not_taken_for_a_pitch(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        const struct mount_drive_setup setup = {
+            .world = MOUNT_CITY, .style = GENERATOR_HIGHWAY, .seed = seed, .rpy_deg = {4.0, -2.5, 3.0}};
+        struct chassis_params road;
+        struct mountcal_params usual;
+        mount_rig_open(&rig, &setup);
+        mountcal_params_default(&usual);
+        rig.params = usual;
+        rig.spoil = slip;
+        road = rig.drive.chassis;
+        road.grade_rms_deg = 3.0;
+        road.correlation_length_m = 40.0;
+        set_road(&road);
+        mount_rig_start(&rig);
+        run_and_look(300);
+        assert_true(fabs(rig.turned_deg[1]) < 0.2);
+        mount_rig_close(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +371,7 @@ int main(void)
         cmocka_unit_test(pitch_and_yaw_become_known_on_the_highway),
         cmocka_unit_test(pitch_and_yaw_become_known_in_the_country_and_in_the_hills),
         cmocka_unit_test(a_corner_may_keep_its_crown_or_lose_it),
+        cmocka_unit_test(on_a_wavy_highway_slipping_wheels_are_not_taken_for_a_pitch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
