@@ -100,7 +100,7 @@ class VehicleSensors(OtolithCase):
                               timeout=300)
         self.assertIn(done.returncode, (0, 1), done.stderr)  # two seeds prove nothing of the figures
         for part in ("position", "velocity", "attitude"):
-            self.assertRegex(done.stdout, rf"{part} +ANEES +\d+\.\d\d of 3")
+            self.assertRegex(done.stdout, rf"{part} +ANEES +\d+\.\d\d ± \d+\.\d\d of 3")
         self.assertIn("<polyline", (self.path / "a.svg").read_text())
 
 
