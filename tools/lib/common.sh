@@ -24,7 +24,7 @@ install_packages() {
   [ -z "${OTOLITH_AS_BUILT-}" ] || return 0
   local missing=() package
   for package in "$@"; do
-    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep 'install ok installed' >/dev/null || missing+=("$package")
   done
   ((${#missing[@]})) || return 0
   local as_root=()
