@@ -36,7 +36,10 @@ ESTIMATORS = {
     "ins_ekf": "inputs: {imu: imu, odometer: odo, magnetometer: mag}, params_file: SOURCE/configs/estimators/car_ins.yaml",
     "mount_calibration": "inputs: {imu: imu, speed: odo}",
     "template_estimator": "inputs: {speed: odo}"}
-MOTION_PARAMETERS = {"motion_replay": "{path: DIRECTORY/drive.csv}"}
+MOTION_PARAMETERS = {
+    "motion_replay": "{path: DIRECTORY/drive.csv}",
+    "motion_fmu": "{path: DIRECTORY/damaged.so, truth.position_x_m: x}"}  # no archive: a start is refused with either sentence
+HOST_ONLY = ("motion_fmu",)  # runs in a plugin host from the start of a world, so a running motion is not swapped to it
 TICKS = 5        # after each swap, and after its undo
 SENTENCE = re.compile(r"otolith: \S.*\S", re.S)
 
@@ -80,7 +83,8 @@ class Bulk:
         self.counts, self.failures, self.server, self.world = collections.Counter(), [], None, None
         self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(directory), TMPDIR=str(directory))
         self.world_file = directory / "world.yaml"
-        self.world_file.write_text(world_of(plugin, plugin, directory))
+        running = "motion_script" if plugin in HOST_ONLY else plugin
+        self.world_file.write_text(world_of(running, running, directory))
         self.starting_file = directory / "starting.yaml"
         self.starting_file.write_text(world_of(plugin, directory / "damaged.so", directory))
 
