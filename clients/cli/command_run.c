@@ -143,29 +143,10 @@ static void check_outputs(const struct options *options, struct argp_state *stat
     }
 }
 
-/* Reports that WORLD is missing and lists the installed worlds, if stdin is no terminal to ask the user on. */
-static void say_missing(struct argp_state *state)
-{
-    struct cli_world_files files;
-    struct oto_error error = {0};
-    char list[1024] = "";
-    size_t used = 0;
-    if (cli_world_files_list(&files, &error) != OTO_OK) {
-        argp_error(state, "a world file is missing; %s", error.text);
-    }
-    for (uint32_t i = 0; i < files.count && used + 1 < sizeof list; i++) {
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", files.names[i]);
-    }
-    argp_error(state, "a world file is missing; %s has %s", files.folder, list);
-}
-
 static void check(const struct options *options, struct argp_state *state)
 {
     if (options->replay != NULL && options->world_path != NULL) {
         argp_error(state, "--replay takes the world from the log: '%s' is one argument too many", options->world_path);
-    }
-    if (options->replay == NULL && options->world_path == NULL && (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)) {
-        say_missing(state);
     }
     check_outputs(options, state);
 }
@@ -599,8 +580,8 @@ int cli_run(int argc, char **argv)
     options->argument_count = 1;
     cli_parse(&argp, argc, argv, options);
     struct oto_error error = {0};
-    char *chosen = NULL; /* on a terminal, without a world in the command line */
-    if (options->replay == NULL && options->world_path == NULL && (options->world_path = chosen = cli_world_files_ask(&error)) == NULL) {
+    char *chosen = NULL; /* without a world in the command line */
+    if (options->replay == NULL && options->world_path == NULL && (options->world_path = chosen = cli_world_choose(&error)) == NULL) {
         free(options);
         return cli_say(&error);
     }

@@ -9,7 +9,7 @@ import pytest
 
 import otolith
 
-CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
+CHECKOUT = pathlib.Path(__file__).resolve().parent / "../../.."  # if these tests are in one
 WORLD = """
 world: pytest
 seed: 3

@@ -61,12 +61,12 @@ class New(Case):
 
 
 class Run(Case):
-    def test_without_a_terminal_the_error_lists_the_worlds(self):
-        done = subprocess.run([self.program, "run"], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=self.timeout_s)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("a world file is missing", done.stderr)
+    def test_without_a_terminal_the_default_world_runs(self):
+        done = subprocess.run([self.program, "run", "--for", "1s", "--mode", "asap", "--no-publish", "--json"], env=self.environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=self.timeout_s)
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("city_drive.yaml", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["ticks"], 1000)
 
     def choose(self, answer, *options):
         """In a terminal; what it prints."""
@@ -80,7 +80,7 @@ class Run(Case):
                 shown += os.read(keyboard, 65536)
             except OSError:  # it has ended
                 break
-            if not answered and b"Number of the world to run: " in shown:
+            if not answered and b"Number of the world to run (Enter: city_drive.yaml): " in shown:
                 number = answer(shown.decode())
                 os.write(keyboard, f"{number}\n".encode())
                 answered = True
@@ -97,6 +97,11 @@ class Run(Case):
         code, shown = self.choose(self.number_of_minimal, "--csv", f"minimal/car/imu={self.path / 'imu.csv'}")
         self.assertEqual(code, 0, shown)
         self.assertEqual(len((self.path / "imu.csv").read_text().splitlines()), 101)
+
+    def test_on_a_terminal_enter_chooses_the_default_world(self):
+        code, shown = self.choose(lambda shown: "", "--csv", f"demo/car/imu={self.path / 'imu.csv'}")
+        self.assertEqual(code, 0, shown)
+        self.assertEqual(len((self.path / "imu.csv").read_text().splitlines()), 201)
 
     def test_another_answer_is_an_error(self):
         code, shown = self.choose(lambda shown: "99")
