@@ -77,7 +77,7 @@ static uint64_t tick_of(const struct oto_client *client)
 
 /*
  * Sends a request that the server answers after `ticks` ticks. The timeout is the given one plus twice the time that the ticks
- * take at the requested pace. A world may be slower than its pace: the wait goes on as long as ticks are made within a timeout.
+ * take at the requested pace. A world may be slower than its pace: after a timeout it waits again if the tick has advanced.
  */
 static enum oto_status ask_for_ticks(struct oto_client *client, struct oto_message_writer *request, double ticks, int64_t timeout_ms,
                                      struct oto_reply *reply, struct oto_error *error)
