@@ -15,12 +15,12 @@
 #include "program/program.h"
 #include "publish/datagram.h"
 #include "publish/feed.h"
+#include "publish/queue_depth.h"
 #include "publish/socket.h"
 
 #define LISTEN_MAX 8
 #define DESCRIPTORS_MAX 4096 /* requested limit: high enough to detect a leak before no descriptor is left */
 #define QUEUE_MIN 64
-#define QUEUE_MAX 8192 /* limit of nng */
 #define SCHEMA_PERIOD_NS 1000000000
 #define CONNECTED_PERIOD_NS 20000000 /* subscribers that connect within this time share a schema frame */
 #define ALIVE_PERIOD_NS 200000000
@@ -208,7 +208,7 @@ static uint32_t queue_depth(const struct publisher *publisher)
         const double rate_hz = channel->rate_num > 0 ? (double)channel->rate_num / (double)channel->rate_den : 10.0;
         frames_hz += rate_hz < passes_hz ? rate_hz : passes_hz;
     }
-    return frames_hz < QUEUE_MIN ? QUEUE_MIN : frames_hz > QUEUE_MAX ? QUEUE_MAX : (uint32_t)frames_hz;
+    return frames_hz < QUEUE_MIN ? QUEUE_MIN : frames_hz > SRV_QUEUE_DEPTH_MAX ? SRV_QUEUE_DEPTH_MAX : (uint32_t)frames_hz;
 }
 
 /* PlotJuggler listens, and the publisher sends. */

@@ -11,6 +11,7 @@
 #include "base/file_kind.h"
 #include "publish/listener_check.h"
 #include "publish/places.h"
+#include "publish/queue_depth.h"
 
 #if defined(__SANITIZE_THREAD__)
 /* nng counts its references with atomics that ThreadSanitizer cannot see, because nng was built without it. */
@@ -42,6 +43,7 @@ struct listener {
 struct srv_pub {
     struct srv_pub_options options;
     nng_socket socket;
+    struct srv_queue_depth queue;
     uint32_t count;
     struct listener listeners[LISTENERS_MAX];
     int64_t last_supervise_ns;
@@ -104,7 +106,8 @@ static int open_socket(struct srv_pub *pub)
     if (failed != 0) {
         return failed;
     }
-    (void)nng_socket_set_int(pub->socket, NNG_OPT_SENDBUF, (int)pub->options.queue_depth);
+    srv_queue_depth_init(&pub->queue, pub->options.queue_depth);
+    (void)nng_socket_set_int(pub->socket, NNG_OPT_SENDBUF, (int)pub->queue.depth);
     (void)nng_socket_set_size(pub->socket, NNG_OPT_RECVMAXSZ, RECEIVE_MAX_BYTES);
     (void)nng_pipe_notify(pub->socket, NNG_PIPE_EV_ADD_PRE, on_pipe, pub);
     (void)nng_pipe_notify(pub->socket, NNG_PIPE_EV_ADD_POST, on_pipe, pub);
@@ -293,6 +296,9 @@ void srv_pub_supervise(struct srv_pub *pub, int64_t now_ns)
 
 void srv_pub_send(struct srv_pub *pub, const void *data, size_t bytes)
 {
+    if (srv_queue_depth_count(&pub->queue, bytes)) {
+        (void)nng_socket_set_int(pub->socket, NNG_OPT_SENDBUF, (int)pub->queue.depth);
+    }
     (void)nng_send(pub->socket, (void *)(uintptr_t)data, bytes, NNG_FLAG_NONBLOCK);
 }
 

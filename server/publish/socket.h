@@ -19,7 +19,7 @@
 struct srv_pub;
 
 struct srv_pub_options {
-    uint32_t queue_depth;      /* messages that wait for one slow subscriber; the oldest are dropped */
+    uint32_t queue_depth;      /* messages that wait for one slow subscriber, fewer if they are large; the oldest are dropped */
     void *context;
     /* Reports the actual address of a listener that opens; a listener that cannot be opened; an event. */
     void (*endpoint)(void *context, uint32_t index, const char *url);

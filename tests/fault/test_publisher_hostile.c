@@ -18,16 +18,27 @@ struct fixture {
     char ipc[256], tcp[256];
 };
 
-static int set_up(void **state)
+static int start(void **state, const char *const *arguments)
 {
     struct fixture *f = calloc(1, sizeof *f);
     world_make(&f->world, NULL);
-    world_start(&f->world, NULL);
+    world_start(&f->world, arguments);
     f->client = world_attach(&f->world, "test");
     world_endpoint(&f->world, f->client, 0, f->ipc, sizeof f->ipc);
     world_endpoint(&f->world, f->client, 1, f->tcp, sizeof f->tcp);
     *state = f;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return start(state, NULL);
+}
+
+static int set_up_asap(void **state)
+{
+    static const char *const asap[] = {"--mode=asap", NULL};
+    return start(state, asap);
 }
 
 static int tear_down(void **state)
@@ -242,6 +253,26 @@ static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
     }
 }
 
+/* In mode asap a frame has a hundred times the samples that it has in real time. */
+static void many_that_never_read_take_no_more_memory_in_asap(void **state)
+{
+    const struct fixture *f = *state;
+    enum { SILENT = 60, TICKS = 3000000 };
+    int fds[SILENT];
+    for (size_t i = 0; i < SILENT; i++) {
+        fds[i] = dials[i % 2](f);
+        (void)send(fds[i], sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
+    }
+    assert_served(f);
+    const uint64_t end = world_tick(f->client) + TICKS;
+    wait_for(world_tick(f->client) >= end);
+    assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
+    assert_served(f);
+    for (size_t i = 0; i < SILENT; i++) {
+        (void)close(fds[i]);
+    }
+}
+
 static void more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kept(void **state)
 {
     struct fixture *f = *state;
@@ -347,6 +378,7 @@ int main(void)
         served(wrong_protocols_are_closed),
         served(lengths_and_messages_to_the_publisher_are_refused),
         served(a_subscriber_that_never_reads_disturbs_nobody),
+        cmocka_unit_test_setup_teardown(many_that_never_read_take_no_more_memory_in_asap, set_up_asap, tear_down),
         served(more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kept),
         served(short_subscribers_by_the_thousand_do_not_use_up_the_descriptors),
         served(a_publisher_that_was_stopped_goes_on),
