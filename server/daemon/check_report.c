@@ -70,6 +70,7 @@ int srv_check_report_good(const struct srv_check_report *report, const struct sr
     const int printed =
         report->json ? printf("{\"ok\": true, \"world\": \"%s\", \"vehicles\": %u, \"nodes\": %u, \"channels\": %u}\n", config->name,
                               vehicles, nodes, channels)
-                     : printf("ok: world '%s', %u vehicles, %u nodes, %u channels\n", config->name, vehicles, nodes, channels);
+                     : printf("ok: world '%s', %u vehicle%s, %u node%s, %u channels\n", config->name, vehicles,
+                              vehicles == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", channels);
     return printed > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

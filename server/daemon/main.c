@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/supervise/crash_page.h"
 #include "daemon/supervise/supervisor.h"
 #include "daemon/supervise/saves.h"
 #include "options.h"
@@ -179,5 +180,11 @@ int main(int argc, char **argv)
     if (options.follow_parent && !follow_parent()) {
         return EXIT_FAILURE;
     }
-    return run_all(&options);
+    struct oto_error error = {0};
+    if (options.crash_page_fd == 0 && srv_crash_watch_alone(&error) != OTO_OK) {
+        return fail(&error);
+    }
+    const int code = run_all(&options);
+    srv_crash_expect_exit();
+    return code;
 }

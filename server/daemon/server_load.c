@@ -83,7 +83,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
 {
     struct srv_engine_options options = {.start_paused = server->options->start_paused,
                                          .journal_every = srv_server_journal_every(server),
-                                         .trap_exits = server->crash_page != NULL,
+                                         .trap_exits = true,
                                          .replay = server->replay != NULL};
     enum oto_status status = OTO_OK;
     if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {

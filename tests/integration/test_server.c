@@ -144,7 +144,7 @@ static void check_prepares_everything_and_runs_nothing(void **state)
     static const char *const check[] = {"--check", NULL};
     world_start(world, check);
     assert_int_equal(world_wait(world), 0);
-    world_assert_said(world, "ok: world 'w', 1 vehicles");
+    world_assert_said(world, "ok: world 'w', 1 vehicle,");
     assert_false(world_left_something(world));
 }
 

@@ -17,6 +17,8 @@
 static struct {
     struct srv_crash_page *page;
     const struct srv_engine *engine;
+    bool expects_exit;            /* the server ends in order, and no exit handler objects */
+    struct srv_crash_page alone;  /* the page of a server without a supervising parent */
 } watched;
 
 static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
@@ -92,17 +94,57 @@ void srv_crash_page_ends(struct srv_crash_page *page)
     }
 }
 
+static void name_stepping_node(void)
+{
+    if (watched.engine != NULL) {
+        name_node(watched.page, watched.engine, srv_engine_stepping_node(watched.engine));
+    }
+}
+
 static void record(int signal, const siginfo_t *facts)
 {
     struct srv_crash_page *page = watched.page;
-    if (page == NULL || page->signal != 0) {
+    if (page->signal != 0) {
         return;
     }
     page->code = facts->si_code;
     page->address = facts->si_code > 0 ? (uint64_t)(uintptr_t)facts->si_addr : 0;
-    const uint32_t node = facts->si_code > 0 || signal == SIGABRT ? srv_engine_stepping_node(watched.engine) : 0;
-    name_node(page, watched.engine, node);
+    if (facts->si_code > 0 || signal == SIGABRT) {
+        name_stepping_node();
+    }
     __atomic_store_n(&page->signal, (uint32_t)signal, __ATOMIC_RELEASE);
+}
+
+static void print(const char *text)
+{
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+/* What the supervising parent would print, for a server that has none. Makes no call that signal handlers forbid. */
+static void say(const char *how, const char *signal_name)
+{
+    const struct srv_crash_page *page = watched.page;
+    print("otolithd: the server ");
+    print(how);
+    print(signal_name);
+    if (page->node[0] != '\0') {
+        print(" in the step of '");
+        print(page->node);
+        print("', plugin ");
+        print(page->plugin);
+    }
+    print("\n");
+}
+
+/* Ends a server without a supervising parent as a crash, where a plugin would end it with an exit code of its own. */
+static void refuse_exit(void)
+{
+    if (!watched.expects_exit && watched.page == &watched.alone) {
+        name_stepping_node();
+        say("was ended by a plugin, and not in order", "");
+        (void)signal(SIGABRT, SIG_DFL);
+        abort();
+    }
 }
 
 /*
@@ -112,12 +154,15 @@ static void record(int signal, const siginfo_t *facts)
 static void on_deadly(int signal, siginfo_t *facts, void *context)
 {
     if (signal == SIGSYS && srv_exit_trap_caught(facts)) {
-        if (watched.page != NULL) {
-            name_node(watched.page, watched.engine, srv_engine_stepping_node(watched.engine));
-        }
+        refuse_exit();
+        name_stepping_node();
         srv_exit_trap_let_go(context);
     }
     record(signal, facts);
+    if (watched.page == &watched.alone) {
+        const char *name = sigabbrev_np(signal);
+        say("died of SIG", name != NULL ? name : "?");
+    }
     if (facts->si_code <= 0 || signal == SIGABRT || signal == SIGSYS) {
         (void)raise(signal);
     }
@@ -127,12 +172,13 @@ enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_en
 {
     struct sigaction action = {.sa_sigaction = on_deadly, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
     (void)sigemptyset(&action.sa_mask);
-    watched.page = page;
+    watched.page = page != NULL ? page : &watched.alone;
     watched.engine = engine;
-    if (page == NULL) {
-        return OTO_OK;
-    }
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+        struct sigaction present;
+        if (page == NULL && sigaction(deadly[i], NULL, &present) == 0 && present.sa_handler != SIG_DFL) {
+            continue; /* a sanitizer's, which prints more */
+        }
         if (sigaction(deadly[i], &action, NULL) != 0) {
             return oto_fail(error, OTO_IO, "signal %d cannot be handled: %s", deadly[i], strerror(errno));
         }
@@ -143,9 +189,19 @@ enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_en
 void srv_crash_forget(const struct srv_engine *engine)
 {
     if (watched.engine == engine) {
-        watched.page = NULL;
         watched.engine = NULL;
     }
+}
+
+enum oto_status srv_crash_watch_alone(struct oto_error *error)
+{
+    (void)atexit(refuse_exit);
+    return srv_crash_watch(NULL, NULL, error);
+}
+
+void srv_crash_expect_exit(void)
+{
+    watched.expects_exit = true;
 }
 
 void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine)

@@ -48,9 +48,16 @@ void srv_crash_page_saved(struct srv_crash_page *page, const char *path);
 void srv_crash_page_serves(struct srv_crash_page *page);
 /* Marks that the process ends in order. */
 void srv_crash_page_ends(struct srv_crash_page *page);
+/*
+ * Watches for the deadly signals and for steps that end the process. Without a page, because the server has no supervising parent,
+ * the cause is printed. `engine` names the node; NULL while there is none.
+ */
 enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_engine *engine, struct oto_error *error);
 /* Call it before `engine` is destroyed; it has no effect if another engine is watched. */
 void srv_crash_forget(const struct srv_engine *engine);
+/* For a server without a supervising parent: an exit of the process before srv_crash_expect_exit is printed, and becomes a SIGABRT. */
+enum oto_status srv_crash_watch_alone(struct oto_error *error);
+void srv_crash_expect_exit(void);
 /* The tick thread does not return from a step: records the node, and ends the process as a crash. */
 void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine) __attribute__((noreturn));
 

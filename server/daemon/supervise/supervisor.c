@@ -135,7 +135,11 @@ static void tell(struct supervisor *supervisor, const siginfo_t *end)
     char how[48];
     describe(end, how, sizeof how);
     (void)snprintf(supervisor->death, sizeof supervisor->death, "the server (pid %ld) %s%s%s%s",
-                   (long)supervisor->child, how, blamed ? " in the step of '" : "", page->node, blamed ? "'" : "");
+                   (long)supervisor->child, how,
+                   blamed                                    ? " in the step of '"
+                   : page->stage == SRV_CRASH_STAGE_LOADING ? " while it loaded the world"
+                                                             : "",
+                   page->node, blamed ? "'" : "");
     (void)fprintf(stderr, "otolithd: %s%s%s%s\n", supervisor->death, blamed ? ", plugin " : "", page->plugin,
                   blamed ? "; the node is quarantined" : "");
 }

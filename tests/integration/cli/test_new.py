@@ -43,7 +43,7 @@ class New(Case):
     def test_a_world_passes_the_check(self):
         listing = json.loads(self.otolith("new", "world", "convoy", "--json"))
         self.assertEqual(listing, {"files": ["convoy.yaml"]})
-        self.assertIn("world 'convoy', 1 vehicles, 4 nodes", self.otolith("check", "convoy.yaml"))
+        self.assertIn("world 'convoy', 1 vehicle, 4 nodes", self.otolith("check", "convoy.yaml"))
         self.otolith("run", "convoy.yaml", "--mode", "asap", "--for", "1s", "--quiet")
 
     def test_nothing_is_replaced(self):

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import resource
 import signal
 import subprocess
@@ -252,8 +253,15 @@ class Supervised(unittest.TestCase):
         self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_exit.so"))
         self.start("otolithd", "--supervise", self.world)
         self.assertEqual(self.process.wait(timeout=60), 1)
-        self.assertEqual(self.said().count("ended with code 0 and not in order"), 3)
+        self.assertEqual(self.said().count("ended with code 0 and not in order while it loaded the world"), 3)
         self.assertIn("third time within a minute", self.said())
+
+    def test_without_a_supervisor_an_exit_in_a_step_is_no_success(self):
+        for plugin in ("hostile_step_quit.so", "hostile_step_exit.so"):
+            self.world.write_text(re.sub(r"(counter|hostile_step_quit)\.so", plugin, self.world.read_text()))
+            self.start("otolithd", self.world)
+            self.assertEqual(self.process.wait(timeout=60), -signal.SIGABRT)
+            self.assertIn(f"was ended by a plugin, and not in order in the step of 'car/bad'", self.said())
 
     def test_a_save_that_cannot_be_restored_gives_way_to_an_older_one_and_at_last_to_the_beginning(self):
         self.world.write_text(self.world.read_text().replace("every_s: 0.2, keep: 2", "every_s: 0.2, keep: 4"))
