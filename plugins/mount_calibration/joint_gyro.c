@@ -1,6 +1,7 @@
 /*
  * The gyroscope's noise and the wander of its bias, learned at rest. The filter takes the bias as a random walk. A part with
- * a bias instability wanders much more than its noise tells, and the filter must know this, or its bounds are too small.
+ * a bias instability wanders much more than its noise tells, and the filter must know this, or its bounds are too small. Before
+ * the vehicle has rested, a part of about 30 °/h is assumed: an error that the filter believes in the first minutes stays for long.
  */
 #include "joint_parts.h"
 
@@ -9,7 +10,8 @@
 #define NOISE_LEAST 0.4
 #define WINDOW_S 1.0
 #define WHITE_MARGIN 1.5        /* noise that could be in the means of two windows, over its expected power */
-#define ASSUMED_S 8.0           /* weight of the assumption that the bias does not wander */
+#define ASSUMED_S 8.0           /* weight of the assumed wander, as a time */
+#define ASSUMED_WANDER 3e-9     /* (rad/s)²/s; its Allan deviation at 10 s is 21 °/h, that of an instability of 31 °/h */
 #define FORGET_S 1200.0         /* with more time, old windows lose weight */
 #define MOVED_RAD_S 5e-3        /* a larger difference of two windows is a motion of the vehicle */
 #define WANDER_LEAST 1e-11      /* (rad/s)²/s */
@@ -101,6 +103,6 @@ double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *
 /* Power of the random walk of the bias, (rad/s)²/s. */
 double joint_gyro_wander(const struct joint_gyro *gyro)
 {
-    const double learned = gyro->wander_rad2_s2 / (ASSUMED_S + gyro->wander_s);
+    const double learned = (ASSUMED_S * ASSUMED_WANDER + gyro->wander_rad2_s2) / (ASSUMED_S + gyro->wander_s);
     return learned > WANDER_LEAST ? learned : WANDER_LEAST;
 }
