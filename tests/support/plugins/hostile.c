@@ -154,7 +154,12 @@ static void must_be_denied(long result)
 }
 static void deed_change(void)
 {
-    must_be_denied(call(SYS_mkdirat, AT_FDCWD, (long)(uintptr_t) "/tmp/otolith-hostile", 0700));
+    const long folder = (long)(uintptr_t) "/tmp/otolith-hostile";
+    const long made = call(SYS_mkdirat, AT_FDCWD, folder, 0700);
+    if (made == 0) { /* not confined; a folder that stays would answer the next run with -EEXIST */
+        (void)call(SYS_unlinkat, AT_FDCWD, folder, AT_REMOVEDIR);
+    }
+    must_be_denied(made);
     must_be_denied(call(SYS_openat, AT_FDCWD, (long)(uintptr_t) "/dev/null", O_WRONLY));
     must_be_denied(call(SYS_execve, (long)(uintptr_t) "/bin/true", 0, 0));
 }
