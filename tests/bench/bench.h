@@ -84,6 +84,7 @@ void bench_clients(struct bench_context *context);
 void bench_crash(struct bench_context *context);
 void bench_checkpoint(struct bench_context *context);
 void bench_fleet(struct bench_context *context);
+void bench_capacity(struct bench_context *context);
 void bench_record(struct bench_context *context);
 void bench_footprint(struct bench_context *context);
 

@@ -24,6 +24,7 @@ static const struct {
     {"calibration", bench_calibration, "one IMU sample of mount_calibration, both methods"},
     {"isolated", bench_isolated, "a tick with three sensors, or their motion, in a plugin host"},
     {"fleet", bench_fleet, "a vehicle and tick in worlds of 1 to 10 000 vehicles, and its memory"},
+    {"capacity", bench_capacity, "the largest number of vehicles in real time without an overrun"},
     {"motion", bench_motion, "the truth of 1000 vehicles for one tick of 1 ms"},
     {"swap", bench_swap, "a swap, from the request until it is live, and the tick in which it happens"},
     {"checkpoint", bench_checkpoint, "what a checkpoint costs the tick thread, a MiB of state"},

@@ -120,13 +120,22 @@ class Soak:
             action(self)
             self.done[name] += 1
         except (otolith.Closed, otolith.Timeout) as broken:
-            raise Violation(f"{name}: {broken}; the server is {'alive' if self.server.alive() else 'dead'}:\n"
-                            f"{self.server.log_text()[-2000:]}") from broken
+            raise self.no_answer(name, broken) from broken
         except otolith.OtolithError as refusal:
             self.refused[f"{name}: {re.sub(r'[0-9]+', 'N', str(refusal))[:150]}"] += 1
 
+    def no_answer(self, name, error):
+        return Violation(f"{name}: {error}; the server is {'alive' if self.server.alive() else 'dead'}:\n"
+                         f"{self.server.log_text()[-2000:]}")
+
     def check(self):
         """What must hold after every action: it ticks, it answers, nobody is left unburied."""
+        try:
+            self.check_life()
+        except otolith.OtolithError as error:
+            raise self.no_answer("check", error) from error
+
+    def check_life(self):
         if not self.server.alive():
             raise Violation(f"the server has ended with {self.server.process.poll()}:\n{self.server.log_text()[-2000:]}")
         tick = self.world.clock()
