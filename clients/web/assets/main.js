@@ -87,6 +87,8 @@ class Page {
 
   #showState(text) {
     const pill = $('state');
+    $('notice').hidden = text !== 'lost';
+    document.body.classList.toggle('lost', text === 'lost');
     if (pill.textContent !== text) {
       pill.textContent = text === 'lost' ? 'no connection' : text === 'over' ? 'ended' : text;
       pill.className = `pill ${text}`;
@@ -287,6 +289,17 @@ class Page {
     $('degrees').setAttribute('aria-pressed', String(this.layout.degrees));
   }
 
+  toggleNumbers() {
+    this.layout.numbers = !this.layout.numbers;
+    this.#showNumbers();
+    this.changed();
+  }
+
+  #showNumbers() {
+    document.body.classList.toggle('all-numbers', this.layout.numbers);
+    $('numbers').setAttribute('aria-pressed', String(this.layout.numbers));
+  }
+
   toggleTheme() {
     this.layout.theme = this.theme.name === 'dark' ? 'light' : 'dark';
     this.theme.apply(this.layout.theme);
@@ -318,6 +331,7 @@ class Page {
     $('span').onchange = () => this.view.setSpan(Number($('span').value));
     $('follow').onclick = () => this.view.toggle();
     $('degrees').onclick = () => this.toggleDegrees();
+    $('numbers').onclick = () => this.toggleNumbers();
     $('theme').onclick = () => this.toggleTheme();
     $('add').onclick = () => this.addChart();
     $('help').onclick = () => $('keys').showModal();
@@ -332,6 +346,7 @@ class Page {
     };
     for (const tab of document.querySelectorAll('[role=tab]')) tab.onclick = () => this.showPanel(tab.dataset.panel);
     this.#showDegrees();
+    this.#showNumbers();
   }
 }
 
