@@ -1,5 +1,6 @@
 """The page in Chromium: every feature, a world that restarts under it, a page that sleeps, two pages, a foreign page."""
 import http.server
+import subprocess
 import sys
 import threading
 
@@ -328,6 +329,21 @@ class Life(PageCase):
         page.wait("otolith.charts[0].lines[0].data.ring.count > 20 && otolith.world.status.state === 'running'")
         self.assertTrue(page.run("document.getElementById('notice').hidden"))
         self.assertLess(page.run("otolith.charts[0].lines[0].data.ring.t[0]"), 1)
+
+    def test_a_recording_that_is_played_is_moved_with_a_slider(self):
+        file = self.path / "drive.mcap"
+        self.otolith("run", self.city, "--set", "web=false", "--mode", "asap", "--for", "20s", "--quiet", "--mcap", file)
+        self.server = subprocess.Popen([self.program, "play", file, "--hold"], env=self.environment, stderr=subprocess.DEVNULL)
+        self.until(lambda: self.call("web").returncode == 0, "the page")
+        page = self.open(self.link(), control=True)
+        page.wait("!document.getElementById('playback').hidden && document.getElementById('range').textContent.endsWith('of 00:20.000')")
+        self.assertTrue(page.run("otolith.nodes.actions.hidden && document.getElementById('checkpoint').hidden"))
+        page.run("(() => { const seek = document.getElementById('seek'); seek.value = '12'; seek.oninput(); seek.onchange(); })()")
+        page.wait("otolith.charts[0].lines[0].data.ring.count > 50 && Math.abs(otolith.charts[0].lines[0].data.ring.t[0] - 12) < 0.1")
+        self.assertEqual(page.run("otolith.world.events.filter((event) => event.kind === 'restart').length"), 0)
+        reader = self.open(self.link(), wait=None)
+        reader.wait("!document.getElementById('playback').hidden && document.getElementById('seek').disabled")
+        self.no_errors(page)
 
     def test_a_page_that_sleeps_catches_up_and_counts_what_it_lost(self):
         link = self.start(None, "--set", "ring_capacity=1024")

@@ -88,7 +88,7 @@ export class Nodes {
   }
 
   #buildActions() {
-    this.actions.hidden = !this.page.world.control;
+    this.actions.hidden = !this.page.world.control || this.page.world.recording !== null;
     if (this.actions.hidden) return;
     const swap = this.#form('<label>plugin<input name="plugin" placeholder="sdf_imu"></label>'
       + '<label>or part<input name="part" placeholder="vendor/part"></label>'
