@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import web_case
+from foxglove_client import start_foxglove_client
 from web_case import Link, Viewer, WebCase
 from websocket import Refused, WebSocket
 
@@ -165,6 +166,24 @@ class Data(WebCase):
             self.assertAlmostEqual(t, (i + 1) / 200, delta=1e-9)
         self.assertTrue(all(9 < z < 11 for z in first["columns"][1]))
         viewer.close()
+
+    def test_pages_viewers_and_recorders_cost_a_tick_no_system_call(self):
+        link = self.start()
+        viewer = Viewer(link)
+        viewer.subscribe(3, IMU, X)
+        client = start_foxglove_client(link, ["/car/imu", "/tf", "/diagnostics"])
+        self.addCleanup(lambda: (os.kill(client, signal.SIGKILL), os.waitpid(client, 0)))
+        self.otolith("record", "-o", self.path / "a.mcap", "--for", "2s")
+        self.assertEqual(self.wakes(link), 0)
+        self.otolith("echo", IMU, "-n", "2")  # waits for ticks
+        self.assertGreater(self.wakes(link), 0)
+        viewer.close()
+
+    def wakes(self, link):
+        viewer = Viewer(link)
+        count = viewer.text("status")["counters"]["wakes"]
+        viewer.close()
+        return count
 
     def test_unknown_topics_and_columns_are_answered_with_a_sentence(self):
         viewer = Viewer(self.start())
