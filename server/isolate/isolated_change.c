@@ -94,7 +94,7 @@ enum oto_status srv_member_make_parameter(struct srv_member *member, const struc
     struct draft draft = {0};
     status = begin(group, &draft, error);
     if (status == OTO_OK) {
-        draft.specs[member->slot].params = change->params;
+        draft.specs[member->slot].params = change->instance.params;
         draft.specs[member->slot].old_params = &base->params;
         status = start(group, &draft, change, error);
     }

@@ -241,12 +241,9 @@ static enum oto_status finish_change(const struct oto_plugin_descriptor *descrip
 }
 
 enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
-                                 struct oto_params *params, oto_warn_function warn, void *warn_context,
-                                 struct oto_error *error)
+                                 struct oto_params *params, struct oto_error *error)
 {
     struct oto_problems problems = {.error = error};
-    (void)warn;
-    (void)warn_context;
     return oto_params_apply_all(descriptor, map, params, &problems);
 }
 

@@ -112,12 +112,10 @@ struct srv_change {
     struct srv_node_change open; /* first member: the part that command.h declares */
     uint64_t revision;           /* revision of the node when the change was made */
     char text[152];              /* text of the event */
-    /* used by a change of parameters */
-    struct oto_params params;
-    struct oto_prepared prepared;
     struct srv_host *host; /* isolated nodes: the plugin host that has the new parameters or the candidate; or NULL */
     void (*end_host)(struct srv_host *host);
-    struct srv_instance instance; /* a swap: the candidate; after the flip the previous plugin */
+    struct srv_instance instance; /* a swap: the candidate, after the flip the previous plugin; else the parameters and what is
+                                     prepared from them, new ones, after the boundary the replaced ones */
     unsigned char *last; /* of an isolated node: the last payloads, as in struct srv_member */
     uint32_t has_last;
     uint64_t *heard, *hears; /* of an isolated estimator: the candidate's cursors, as in struct srv_pair_side */

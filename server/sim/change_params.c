@@ -66,7 +66,7 @@ static enum oto_status apply_file(const struct srv_swap_options *options, const 
     struct oto_document *document = NULL;
     enum oto_status status = oto_document_read(options->params_path, NULL, &document, error);
     if (status == OTO_OK) {
-        status = oto_params_apply(next, oto_document_root(document), params, NULL, NULL, error);
+        status = oto_params_apply(next, oto_document_root(document), params, error);
     }
     oto_document_close(document);
     return status;

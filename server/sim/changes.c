@@ -69,7 +69,7 @@ static enum oto_status wake_changed(const struct srv_sim *sim, const struct srv_
                                     struct srv_node_change **open, struct oto_error *error)
 {
     const struct srv_change *change = (const struct srv_change *)(const void *)*open;
-    const enum oto_status status = wake_ports(sim, base, base->plugin, &change->params, error);
+    const enum oto_status status = wake_ports(sim, base, base->plugin, &change->instance.params, error);
     if (status != OTO_OK) {
         (void)srv_change_free(*open);
         *open = NULL;

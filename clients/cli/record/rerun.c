@@ -348,7 +348,7 @@ static enum oto_status bind_params(const struct rerun *rerun, const struct srv_n
         status = oto_document_parse("params", text, strlen(text), NULL, &document, error);
     }
     if (status == OTO_OK && document != NULL) {
-        status = oto_params_apply(descriptor, oto_document_root(document), &as->params, NULL, NULL, error);
+        status = oto_params_apply(descriptor, oto_document_root(document), &as->params, error);
     }
     oto_document_close(document);
     as->params.rate_hz = node->live.params.rate_hz;

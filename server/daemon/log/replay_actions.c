@@ -146,7 +146,7 @@ static enum oto_status bind_params(struct srv_replay *replay, uint32_t node, str
         status = oto_document_parse("params", text, strlen(text), NULL, &document, error);
     }
     if (status == OTO_OK && document != NULL) {
-        status = oto_params_apply(descriptor, oto_document_root(document), &as->params, NULL, NULL, error);
+        status = oto_params_apply(descriptor, oto_document_root(document), &as->params, error);
     }
     oto_document_close(document);
     as->params.rate_hz = srv_engine_node_params(replay->engine, node)->rate_hz;

@@ -89,7 +89,7 @@ static enum oto_status apply_as(struct fixture *f, const char *name, const char 
     struct oto_document *document = NULL;
     assert_ok(oto_document_parse(name, yaml, strlen(yaml), NULL, &document, &f->error), f->error);
     const enum oto_status status =
-        oto_params_apply(&descriptor, oto_document_root(document), &f->params, NULL, NULL, &f->error);
+        oto_params_apply(&descriptor, oto_document_root(document), &f->params, &f->error);
     oto_document_close(document);
     return status;
 }
