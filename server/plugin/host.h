@@ -124,7 +124,7 @@ OTO_API enum oto_status oto_params_set(const struct oto_plugin_descriptor *descr
 OTO_API enum oto_status oto_params_get(const struct oto_plugin_descriptor *descriptor, const char *key,
                                const struct oto_params *params, char *text, size_t text_bytes, struct oto_error *error);
 /* Copies share their values until oto_params_apply or oto_params_set changes one of them. */
-OTO_API enum oto_status oto_params_copy(const struct oto_params *from, struct oto_params *to, struct oto_error *error);
+OTO_API struct oto_params oto_params_copy(const struct oto_params *from);
 OTO_API void oto_params_free(struct oto_params *params);
 OTO_API const struct oto_param *oto_param_find(const struct oto_plugin_descriptor *descriptor, const char *key);
 

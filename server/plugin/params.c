@@ -180,12 +180,10 @@ enum oto_status oto_params_default(const struct oto_plugin_descriptor *descripto
     return OTO_OK;
 }
 
-enum oto_status oto_params_copy(const struct oto_params *from, struct oto_params *to, struct oto_error *error)
+struct oto_params oto_params_copy(const struct oto_params *from)
 {
-    (void)error;
     (void)__atomic_add_fetch(&shared_of(from)->holders, 1, __ATOMIC_RELAXED);
-    *to = *from;
-    return OTO_OK;
+    return *from;
 }
 
 /* Gives `to` a block of its own with the values of `from`. */

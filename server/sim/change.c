@@ -50,10 +50,8 @@ enum oto_status srv_change_make_parameter(const struct srv_change_base *base, co
     struct srv_instance *next = &change->instance;
     srv_instance_bind(next, oto_plugin_hold(base->plugin));
     next->abi.setup = base->setup;
-    enum oto_status status = oto_params_copy(&base->params, &next->params, error);
-    if (status == OTO_OK) {
-        status = oto_params_set(next->descriptor, key, yaml, true, &next->params, error);
-    }
+    next->params = oto_params_copy(&base->params);
+    enum oto_status status = oto_params_set(next->descriptor, key, yaml, true, &next->params, error);
     if (status == OTO_OK && !base->isolated) {
         status = srv_instance_prepare(next, NULL, NULL, error);
     }

@@ -148,12 +148,9 @@ enum oto_status oto_model_set(struct oto_model *model, const char *key, const ch
 {
     const struct oto_plugin_descriptor *descriptor = model->instance.descriptor;
     const struct oto_param *param = oto_model_param(model, key);
-    struct oto_params changed = {0};
+    struct oto_params changed = oto_params_copy(&model->instance.params);
     const uint32_t before = model->size;
-    enum oto_status status = oto_params_copy(&model->instance.params, &changed, error);
-    if (status == OTO_OK) {
-        status = oto_params_set(descriptor, param != NULL ? param->key : key, yaml, false, &changed, error);
-    }
+    enum oto_status status = oto_params_set(descriptor, param != NULL ? param->key : key, yaml, false, &changed, error);
     if (status != OTO_OK) {
         oto_params_free(&changed);
         return status;
