@@ -343,6 +343,34 @@ class Reference(FmuCase):
                            Float64_continuous_input=4.5)
         self.assertEqual({row["position_enu_m.x"] for row in self.run_world(world)[0]}, {4.5})
 
+    def test_elements_of_an_array_whose_size_is_a_structural_parameter(self):
+        """Columns of the reference result are whole arrays."""
+        world = self.world(REFERENCE / "3.0" / "StateSpace.fmu", truth={"position_x_m": "y[1]", "position_y_m": "y[3]"}, **{"u[3]": 3, "x0[1]": 0})
+        rows, _ = self.run_world(world, duration="5s")
+        compared = 0
+        with open(REFERENCE / "StateSpace_out.csv", encoding="utf-8") as file:
+            for expected in csv.DictReader(file):
+                y, tick = list(map(float, expected["y"].split())), round(float(expected["time"]) * 1000)
+                if 0 < tick <= len(rows):
+                    self.assertAlmostEqual(rows[tick - 1]["position_enu_m.x"], y[0], delta=1e-6 * y[0])
+                    self.assertAlmostEqual(rows[tick - 1]["position_enu_m.y"], y[2], delta=1e-6 * y[2])
+                    compared += 1
+        self.assertGreaterEqual(compared, 4)
+
+    def test_continuous_and_discrete_inputs_follow_controls(self):
+        inputs = [{"variable": f"{kind}_input", "control": control} for kind, control in
+                  (("Float64_continuous", 1), ("Float64_discrete", 2), ("Float32_discrete", 3), ("Int8", 4), ("UInt8", 4), ("Int16", 4),
+                   ("UInt16", 4), ("Int32", 4), ("UInt32", 4), ("Int64", 4), ("UInt64", 4), ("Boolean", 5))]
+        truth = {"position_x_m": "Float64_continuous_output", "position_y_m": "Float64_discrete_output", "position_z_m": "Float32_discrete_output"}
+        table = self.path / "driven.csv"
+        self.start_world(self.world(REFERENCE / "3.0" / "Feedthrough.fmu", truth=truth, inputs=inputs), f"--csv=car/motion={table}")
+        done = subprocess.run([GIVE, "test", "driver", "500:1.5,2,0.5,7,1", "500:-1,3,0.25,100,0"], env=self.environment, timeout=self.timeout_s)
+        self.assertEqual(done.returncode, 0)
+        self.end_world()
+        rows = list(csv.DictReader(table.read_text().splitlines()))
+        for tick, expected in ((399, [1.5, 2.0, 0.5]), (899, [-1.0, 3.0, 0.25])):
+            self.assertEqual([float(rows[tick][f"position_enu_m.{axis}"]) for axis in "xyz"], expected)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
