@@ -56,7 +56,7 @@ class World:
     channels; `epoch` identifies the run. Raises NotFound without such a world, OtolithError if the server refuses the role.
     """
 
-    def __init__(self, world: Optional[str] = None, *, timeout_s: float = 5.0, name: Optional[str] = None,
+    def __init__(self, world: Optional[str] = None, *, timeout_s: float = 20.0, name: Optional[str] = None,
                  socket_path: Optional[_Path] = None, role: Optional[str] = None, follow_s: Optional[float] = None,
                  on_restart: Optional[Callable[[World], Any]] = None):
         self._handle: Optional[ct.c_void_p] = None

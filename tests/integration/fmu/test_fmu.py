@@ -131,7 +131,7 @@ class Failures(FmuCase):
             os.kill(host["pid"], signal.SIGKILL)
         self.otolith("step", 500 - 100 * kills, "--world", "test")
         self.server.terminate()
-        self.server.wait(timeout=60)
+        self.server.wait(timeout=300)
         self.server = None
         return table.read_text()
 
