@@ -292,7 +292,7 @@ static void finish_group(struct srv_group *group)
     for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
         free(group->members[i].last);
         free(group->members[i].after);
-        free(group->members[i].truths);
+        srv_member_free_truths(&group->members[i]);
     }
     for (uint32_t i = 0; group->specs != NULL && i < group->member_count; i++) {
         oto_params_free(&group->specs[i].params);

@@ -189,6 +189,15 @@ class GateCase(OtolithCase):
         return tls
 
 
+    def python(self, code, *arguments):
+        """Runs Python's package of this tree with the built library."""
+        package = SUPPORT.parents[1] / "clients" / "python"
+        environment = dict(self.environment, PYTHONPATH=str(package), OTOLITH_LIBRARY=str(BIN.parent / "lib" / "libotolith.so"))
+        done = subprocess.run(["/usr/bin/python3", "-c", code, *map(str, arguments)], env=environment, capture_output=True, text=True,
+                              timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
 class Samples(GateCase):
     def test_a_subscriber_gets_samples_and_checks_the_server(self):
         self.start()
@@ -429,6 +438,48 @@ class Control(GateCase):
             "pause", "--connect", self.url, "--ca", self.other.path / "ca.pem", "--cert", self.alice[0], "--key", self.alice[1], code=1))
         self.assertIn("paused", self.ask(self.alice, "pause"))
 
+    @unittest.skipIf(os.environ.get("OTOLITH_TEST_SANITIZED"), "a sanitized library does not load into a plain Python")
+    def test_python_controls_with_the_role_of_its_certificate(self):
+        watcher = self.ca.make("watcher")
+        code = """
+import sys, otolith
+url, ca, cert, key, watcher_cert, watcher_key = sys.argv[1:]
+
+def refusal(sentence, function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except otolith.OtolithError as error:
+        assert sentence in str(error), error
+        return
+    raise SystemExit(f"{function}{arguments} was accepted")
+
+with otolith.World(connect=url, ca=ca, cert=cert, key=key, timeout_s=60) as world:
+    assert world.channels == [] and world.epoch != 0 and world.clock() is None, world.channels
+    assert world.pause().tick >= 0
+    first = world.step(5).tick
+    assert world.step(5).tick == first + 5
+    world.set("car/imu", "accelerometer.constant_bias_m_s2", [0.1, 0, 0])
+    assert world.get("car/imu", "accelerometer.constant_bias_m_s2").value == "[0.1, 0, 0]"
+    assert world.fault("car/imu", "stuck", for_s=1).text == "fault 1"
+    refusal("needs the role admin", world.swap, "car/imu", "mems_imu")
+    refusal("subscribe to its samples", world.__getitem__, "car/imu")
+    refusal("unsupported", world.wait_tick, 0)
+    world.resume()
+with otolith.World(connect=url, ca=ca, cert=watcher_cert, key=watcher_key, timeout_s=60) as world:
+    assert "range_m_s2" in " ".join(world.get("car/imu"))
+    refusal("needs the role operate", world.pause)
+refusal("ended the connection", otolith.World, connect=url, ca=ca, timeout_s=60)
+refusal("tls+tcp://host:port is accepted", otolith.World, connect="tcp://localhost:1")
+refusal("missing.pem", otolith.World, connect=url, ca="missing.pem")
+for wrong in ({"cert": cert}, {"follow_s": 1}):
+    try:
+        otolith.World(connect=url, ca=ca, **wrong)
+        raise SystemExit(f"{wrong} was accepted")
+    except ValueError:
+        pass
+"""
+        self.python(code, self.url, self.ca.path / "ca.pem", *self.alice, *watcher)
+
     def test_what_needs_shared_memory_is_refused(self):
         tls = self.wrap(self.connect(), self.alice)
         self.assertIn(b"rate_num", self.reply(tls))
@@ -581,11 +632,7 @@ try:
 except ValueError:
     pass
 """
-        package = SUPPORT.parents[1] / "clients" / "python"
-        environment = dict(self.environment, PYTHONPATH=str(package), OTOLITH_LIBRARY=str(BIN.parent / "lib" / "libotolith.so"))
-        done = subprocess.run(["/usr/bin/python3", "-c", code, self.url, *(f"{name}={path}" for name, path in self.files.items())],
-                              env=environment, capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.python(code, self.url, *(f"{name}={path}" for name, path in self.files.items()))
 
 
 class Silence(ToolsCase):

@@ -321,6 +321,12 @@ static const struct oto_channel *find_by(const struct oto_client *client, const 
 
 static void suggest(const struct oto_client *client, const char *topic, struct oto_error *error)
 {
+    if (client->control.remote != NULL) {
+        (void)oto_fail(error, OTO_NOT_FOUND,
+                       "no topic '%.95s': this client controls world '%s' on another machine; subscribe to its samples",
+                       topic, client->world);
+        return;
+    }
     const char *candidates[2 * MAX_CANDIDATES] = {NULL};
     size_t count = 0;
     const size_t world = strlen(client->world);

@@ -171,6 +171,9 @@ class Live(Case):
         self.assertLess(self.sample()["linear_acceleration"]["y"], -90.0)
         self.assertIn("'-1'", self.otolith("step", -1, code=2))
         self.assertIn("'-2'", self.otolith("scale", -2, code=2))
+        self.assertIn("'-5s' is not a duration", self.otolith("seek", "-5s", code=1))
+        for command in (["run", "--for"], ["swap", "car/imu", "mems_imu", "--shadow"], ["allan", "log.csv", "--tau-min"], ["sense", "--seed"]):
+            self.assertIn("'-3'", self.otolith(*command, "-3", code=2))
 
     def test_top_prints_json_with_each_topic(self):
         self.start()
