@@ -1,6 +1,4 @@
 /* otolith plugins, otolith params: the plugins that a world can name, and their parameters. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli.h"
 #include "json.h"
