@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_MS 5000
+#define WAIT_MS 60000 /* for the page to listen; on a busy machine its start takes long */
 
 struct options {
     struct cli_common common;

@@ -238,7 +238,7 @@ void srv_groups_drop(struct srv_sim *sim); /* call after srv_host_supervisor_sto
 /* Allocates the last payloads of the ports; NULL when out of memory. */
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count);
 /* [host supervisor] Copies plugins and parameters of `host` for the next host of the group. The lock is held. */
-enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_host *host, struct oto_error *error);
+void srv_group_take_specs(struct srv_group *group, const struct srv_host *host);
 
 /* ---- supervisor.c ---- */
 

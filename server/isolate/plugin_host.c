@@ -71,10 +71,7 @@ static enum oto_status lay_out(struct srv_host *host, const struct srv_host_inst
         struct srv_host_layout *layout = &host->layouts[i];
         lay_out_instance(&specs[i], layout, &host->bytes);
         layout->plugin = oto_plugin_hold(specs[i].plugin);
-        const enum oto_status status = oto_params_copy(&specs[i].params, &layout->params, error);
-        if (status != OTO_OK) {
-            return status;
-        }
+        layout->params = oto_params_copy(&specs[i].params);
     }
     return host->bytes <= SRV_HOST_MAX_BYTES
                ? OTO_OK

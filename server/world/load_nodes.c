@@ -153,12 +153,12 @@ static enum oto_status copy_node(struct srv_binder *binder, const struct srv_nod
     *to = *from;
     to->vehicle = vehicle;
     to->plugin = oto_plugin_hold(from->plugin);
+    to->params = oto_params_copy(&from->params);
     to->faults = NULL;
     if (strncmp(from->frame_id, own_frame, bytes) == 0 && (from->frame_id[bytes] == '/' || from->frame_id[bytes] == '\0'))
         (void)snprintf(to->frame_id, sizeof to->frame_id, "%.31s%.31s", binder->config->vehicles[vehicle].name,
                        from->frame_id + bytes);
-    const enum oto_status status = oto_params_copy(&from->params, &to->params, binder->error);
-    return status == OTO_OK ? copy_faults(binder, from, to) : status;
+    return copy_faults(binder, from, to);
 }
 
 /* The entry whose vehicles are being loaded. */

@@ -355,7 +355,7 @@ class Supervision(WebCase):
             self.assertEqual(viewer.world["world"], "other")
             viewer.close()
             second.terminate()
-            self.assertIn(f"port {first.port} is taken; the page is on port {link.port}", second.communicate(timeout=30)[1])
+            self.assertIn(f"port {first.port} is taken; the page is on port {link.port}", second.communicate(timeout=300)[1])
         finally:
             self.server = one
 
@@ -397,7 +397,7 @@ class Supervision(WebCase):
         self.assertTrue(viewer.batch()["t"])
         viewer.close()
         page.terminate()
-        self.assertEqual(page.wait(timeout=20), 0)
+        self.assertEqual(page.wait(timeout=300), 0)
         page.stdout.close()
 
 

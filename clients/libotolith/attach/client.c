@@ -12,7 +12,7 @@
 #include "base/monotonic.h"
 #include "document/document.h"
 
-#define DEFAULT_TIMEOUT_MS 5000
+#define DEFAULT_TIMEOUT_MS 20000 /* longer than the server waits for a plugin before it answers that it is stuck */
 #define WAIT_SLICE_NS 10000000 /* longest time until the death of a server is detected */
 #define POLL_SLICE_NS 500000   /* polling period if the server does not wake this client */
 #define MAX_CANDIDATES 256
@@ -330,6 +330,12 @@ static const struct oto_channel *find_by(const struct oto_client *client, const 
 
 static void suggest(const struct oto_client *client, const char *topic, struct oto_error *error)
 {
+    if (client->control.remote != NULL) {
+        (void)oto_fail(error, OTO_NOT_FOUND,
+                       "no topic '%.95s': this client controls world '%s' on another machine; subscribe to its samples",
+                       topic, client->world);
+        return;
+    }
     const char *candidates[2 * MAX_CANDIDATES] = {NULL};
     size_t count = 0;
     const size_t world = strlen(client->world);

@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 OTOLITH = str(BIN / "otolith")
@@ -48,7 +48,7 @@ class View(OtolithCase):
 
     def tearDown(self):
         self.run_process.terminate()
-        self.run_process.wait(timeout=30)
+        self.run_process.wait(timeout=PATIENCE_S)
         os.close(self.screen)
         super().tearDown()
 
@@ -88,7 +88,7 @@ class View(OtolithCase):
         self.key(b"g")
         self.shows(">view/car00/motion")
         self.key(b"q")
-        self.assertEqual(self.run_process.wait(timeout=60), 0)
+        self.assertEqual(self.run_process.wait(timeout=PATIENCE_S), 0)
 
 
 # Makes the terminal the session's own, so that the program is in its foreground.
