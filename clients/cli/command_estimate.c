@@ -48,7 +48,7 @@ static enum oto_status set_params(struct estimation *this, struct oto_error *err
     if (this->options->params != NULL) {
         status = oto_document_read(this->options->params, NULL, &document, error);
         if (status == OTO_OK) {
-            status = oto_params_apply(descriptor, oto_document_root(document), params, warn, NULL, error);
+            status = oto_params_apply(descriptor, oto_document_root(document), params, error);
         }
         oto_document_close(document);
     }

@@ -19,7 +19,7 @@
 #include "summary.h"
 #include "view.h"
 #include "web_link.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 #include "world/world_config.h"
 
 #define PAGE_WAIT_MS 2000 /* for the page to listen */

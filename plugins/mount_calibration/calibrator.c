@@ -352,10 +352,9 @@ static void note_step(struct mountcal_gather *gather, double speed_m_s)
     gather->last_speed_m_s = speed_m_s;
 }
 
-void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns, double speed_m_s)
+void mountcal_push_speed(struct mountcal_state *state, int64_t t_ns, double speed_m_s)
 {
     struct mountcal_gather *gather = &state->gather;
-    (void)plan;
     if (!state->verdict.running || monitors_speed(&state->monitors, t_ns, speed_m_s) == MONITORS_DROP) {
         return;
     }

@@ -83,8 +83,7 @@ void mountcal_adapt(const struct mountcal_plan *plan, const struct mountcal_para
  */
 void mountcal_push_imu(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns,
                        const double specific_force_m_s2[3], const double angular_rate_rad_s[3]);
-void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns,
-                         double speed_m_s);
+void mountcal_push_speed(struct mountcal_state *state, int64_t t_ns, double speed_m_s);
 
 void mountcal_result(const struct mountcal_plan *plan, const struct mountcal_state *state,
                      struct oto_mount_calibration_record *record);

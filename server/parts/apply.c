@@ -289,7 +289,7 @@ enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_par
         map.count = making.count;
         map.items = making.items;
         warn_white(part, mode, descriptor, warn, warn_context);
-        status = oto_params_apply(descriptor, &map, params, warn, warn_context, error);
+        status = oto_params_apply(descriptor, &map, params, error);
     } else {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the parameters of part '%s'", part->name);
     }

@@ -249,6 +249,15 @@ static enum oto_status no_adoption(const struct oto_instance *instance, const st
     return OTO_UNSUPPORTED;
 }
 
+static void no_control(const struct oto_instance *instance, const double *values, uint32_t count)
+{
+    (void)instance;
+    (void)values;
+    (void)count;
+}
+
+static const struct oto_control_extension control_elsewhere = {.size = sizeof control_elsewhere, .control = no_control};
+
 /* Checks the description of a plugin that is not mapped, and stores its tables. */
 static enum oto_status read_description(struct oto_plugin *made, const struct oto_description *description,
                                         struct oto_error *reason)
@@ -260,6 +269,7 @@ static enum oto_status read_description(struct oto_plugin *made, const struct ot
         .evaluate = no_truth_here,
         .adopt = (description->facts & OTO_DESCRIBED_ADOPT) != 0 ? no_adoption : NULL};
     made->motion = (description->facts & OTO_DESCRIBED_MOTION) != 0 ? &made->described_motion : NULL;
+    made->control = (description->facts & OTO_DESCRIBED_CONTROL) != 0 ? &control_elsewhere : NULL;
     made->estimator = description->estimators == 1 ? description->estimator : NULL;
     enum oto_status status = oto_descriptor_check(description->descriptor, &ops, reason);
     if (status == OTO_OK) {

@@ -188,6 +188,10 @@ static void give_controls(const struct srv_instance *instance, const double *val
 void srv_sim_give_controls(struct srv_sim *sim, uint32_t index, const double *values)
 {
     const struct srv_node *motion = sim->vehicles[index].motion;
+    if (motion->member != NULL) {
+        sim->remote->control(sim, motion->member, values);
+        return;
+    }
     give_controls(&motion->live, values);
     if (motion->trial != NULL) {
         give_controls(&motion->trial->instance, values);

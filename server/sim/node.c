@@ -96,14 +96,11 @@ static enum oto_status make_instance(struct srv_node *node, oto_warn_function wa
     struct naming naming = {node, warn, warn_context};
     const struct srv_instance_place place = {.setup = node->setup,
                                              .channels = made_with(node),
-                                             .remote = node->config->isolation.process,
+                                             .prepared_later = node->config->isolation.process,
                                              .warn = warn_with_name,
                                              .warn_context = &naming};
-    enum oto_status status = oto_params_copy(replacement->plugin != NULL ? &replacement->params : &node->config->params,
-                                             &node->live.params, error);
-    if (status == OTO_OK) {
-        status = srv_instance_make(&node->live, &place, error);
-    }
+    node->live.params = oto_params_copy(replacement->plugin != NULL ? &replacement->params : &node->config->params);
+    const enum oto_status status = srv_instance_make(&node->live, &place, error);
     return status == OTO_OK ? OTO_OK : fail_with_name(node, status, error);
 }
 

@@ -49,6 +49,7 @@ struct web_control {
 
 struct web_world {
     struct oto_client *client;
+    struct web_recording recording;
 };
 
 static struct web_control controls[2];
@@ -96,6 +97,11 @@ struct oto_client *web_world_client(struct web_world *world)
 bool web_world_is_over(const struct web_world *world)
 {
     return world->client == NULL;
+}
+
+const struct web_recording *web_world_recording(const struct web_world *world)
+{
+    return &world->recording;
 }
 
 uint32_t web_world_run(const struct web_world *world)
@@ -251,7 +257,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct web_protocol foxglove[WEB_FOXGLOVE_PROTOCOLS], page = web_page_protocol(program->page);
     struct web_peer peer = {.token = options & CONTROL ? CONTROL_TOKEN : options & ADMITTED ? READ_TOKEN : ""};
     web_foxglove_protocols(program->foxglove, foxglove);
-    program->foxglove->playback.plays = (options & PLAYS) != 0;
+    program->foxglove->playback.plays = program->world.recording.plays = (options & PLAYS) != 0;
     converse(options & FOXGLOVE ? &foxglove[data[0] / OPTIONS % WEB_FOXGLOVE_PROTOCOLS] : &page, &peer, data + 1, bytes - 1);
     must(program->foxglove->sessions == NULL && callbacks[0] == NULL && callbacks[1] == NULL);
     return 0;

@@ -128,6 +128,15 @@ uint64_t world_tick(const struct oto_client *client)
     return clock.tick;
 }
 
+void world_advance(const struct oto_client *client, uint64_t ticks)
+{
+    const uint64_t end = world_tick(client) + ticks;
+    for (uint64_t tick = world_tick(client); tick < end;) {
+        const uint64_t before = tick;
+        wait_for((tick = world_tick(client)) != before);
+    }
+}
+
 uint64_t world_counter(const struct oto_client *client, enum oto_counter counter)
 {
     return __atomic_load_n(&oto_client_header(client)->counter[counter], __ATOMIC_RELAXED);

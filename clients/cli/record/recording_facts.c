@@ -13,7 +13,7 @@
 #include "otolith/hash.h"
 #include "otolith/version.h"
 #include "record/recording_private.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 #define LOG_PART_BYTES (4u << 20)
 

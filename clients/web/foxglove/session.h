@@ -28,12 +28,6 @@ struct fox_parameters {
     struct web_text values;
 };
 
-/* A recording that is played: the viewer may pause it, seek, and set its speed. */
-struct fox_playback {
-    bool plays;
-    int64_t start_ns, end_ns;
-};
-
 /* A playback control request whose replies are awaited. */
 struct fox_control {
     uint32_t awaited;
@@ -62,7 +56,7 @@ struct web_foxglove {
     struct fox_session *sessions;
     uint64_t session_count; /* number of the newest session */
     struct fox_catalog catalog;
-    struct fox_playback playback;
+    struct web_recording playback;
     char session_id[24];
     const char *nodes[FOX_NODES_MAX]; /* names of the nodes; the texts belong to the client's channels */
     uint32_t node_count;

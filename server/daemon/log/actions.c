@@ -5,7 +5,7 @@
 #include "sim/fault.h"
 #include "daemon/log/writer.h"
 #include "otolith/rng.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 #include "daemon/participants/mailbox.h"
 
 #define VALUE_BYTES 65536

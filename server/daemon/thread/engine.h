@@ -104,7 +104,7 @@ enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, co
 enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_change *change,
                                struct oto_error *error);
 /* If the node runs another plugin of a restored checkpoint, `previous` is the plugin of the world file; otherwise empty. */
-enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous);
+void srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous);
 
 /*
  * The index of a participant by its name. On an unknown name UINT32_MAX, and an error that suggests the nearest one.

@@ -6,7 +6,7 @@
 #include <uv.h>
 
 #include "daemon/log/run_observer.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 #include "daemon/thread/journal.h"
 
 enum { RECORDS_OF_A_TICK = 2, TOLD_COMMANDS = 2 }; /* the beginning of the hashes, and those of the nodes; RESUME and PAUSE */

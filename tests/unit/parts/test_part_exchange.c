@@ -84,7 +84,7 @@ static void a_mavs_file_binds_the_same_as_the_part_that_is_imported_from_it(void
     const char *mavs = OTO_SOURCE_DIR "/configs/sensors/mavs_imu.json";
     assert_ok(oto_document_read(mavs, NULL, &document, &error), error);
     assert_ok(oto_params_default(descriptor, &direct, &error), error);
-    assert_ok(oto_params_apply(descriptor, oto_document_root(document), &direct, NULL, NULL, &error), error);
+    assert_ok(oto_params_apply(descriptor, oto_document_root(document), &direct, &error), error);
     assert_ok(import_to(mavs, NULL, &warnings, &error), error);
     bind_part(descriptor, &imported);
     assert_same(&direct, &imported, descriptor);

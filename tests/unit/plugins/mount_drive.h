@@ -232,7 +232,7 @@ static inline void mount_rig_look(struct mount_rig *rig)
 static inline void mount_rig_push(struct mount_rig *rig, const struct mount_sample *sample)
 {
     if (!rig->without_speed) {
-        mountcal_push_speed(&rig->plan, rig->state, sample->t_ns, sample->speed_m_s);
+        mountcal_push_speed(rig->state, sample->t_ns, sample->speed_m_s);
     }
     mountcal_push_imu(&rig->plan, rig->state, sample->t_ns, sample->specific_force_m_s2, sample->angular_rate_rad_s);
 }

@@ -32,7 +32,7 @@ static void vehicle_open(struct vehicle *v, const char *name, const char *yaml)
     assert_ok(oto_params_default(v->now.descriptor, &v->now.params, &v->error), v->error);
     if (yaml != NULL) {
         assert_ok(oto_document_parse("test", yaml, strlen(yaml), NULL, &document, &v->error), v->error);
-        assert_ok(oto_params_apply(v->now.descriptor, oto_document_root(document), &v->now.params, NULL, NULL, &v->error), v->error);
+        assert_ok(oto_params_apply(v->now.descriptor, oto_document_root(document), &v->now.params, &v->error), v->error);
         oto_document_close(document);
     }
     assert_ok(srv_instance_make(&v->now, &place, &v->error), v->error);
