@@ -257,7 +257,7 @@ class OtolithArdupilot(AutopilotCase):
 
         def fly(partner, pwm, half, altitudes):
             """Left flies until right has made its two seconds: the world waits for both."""
-            while not over.is_set() and (state := partner.frame([pwm] * 4, over=over)) is not None:
+            while not over.is_set() and (state := partner.frame([pwm] * 4, patience=6000, over=over)) is not None:
                 altitudes.append((state["timestamp"], -state["position"][2]))
                 if partner.rate_hz == 250 and len(altitudes) == 250:
                     half.set()
