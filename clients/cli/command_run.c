@@ -104,6 +104,7 @@ static enum oto_status step_on(struct run *run, struct oto_error *error)
 static enum oto_status open_view(struct run *run, struct oto_error *error)
 {
     const enum oto_status status = view_init(&run->view, run->client, NULL, error);
+    run->view.end_ns = run->options->for_ns;
     if (status == OTO_OK && !run->options->quiet) {
         view_keys_open(&run->view);
     }

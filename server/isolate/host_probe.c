@@ -130,24 +130,32 @@ static enum oto_status refuse(struct probe *probe, const char *what, const struc
     return complain(probe, "%s refused%s%.300s", what, reason->text[0] != '\0' ? ": " : "", reason->text);
 }
 
+static enum oto_status copy_state(struct probe *probe)
+{
+    const struct srv_probe_job *job = probe->job;
+    const struct srv_instance *instance = &probe->instance;
+    if (job->state_bytes != instance->state_bytes) {
+        return complain(probe, "its state has %llu bytes, the live one %llu", (unsigned long long)instance->state_bytes,
+                        (unsigned long long)job->state_bytes);
+    }
+    memcpy(instance->abi.state, at(probe->job, job->state_offset), job->state_bytes);
+    return OTO_OK;
+}
+
+/* As in the server, `init` comes first, also where its state is then replaced. */
 static enum oto_status first_state(struct probe *probe)
 {
     struct srv_probe_job *job = probe->job;
     struct oto_error reason = {0};
     struct srv_instance *instance = &probe->instance;
     memset(instance->abi.state, 0, instance->state_bytes);
-    if (job->start == SRV_START_COPY) {
-        if (job->state_bytes != instance->state_bytes) {
-            return complain(probe, "its state has %llu bytes, the live one %llu",
-                            (unsigned long long)instance->state_bytes, (unsigned long long)job->state_bytes);
-        }
-        memcpy(instance->abi.state, at(job, job->state_offset), job->state_bytes);
-        return OTO_OK;
-    }
     mark_operation(probe, SRV_OPERATION_INIT, 0);
     if (srv_instance_init(instance, &reason) != OTO_OK) {
         reason.text[sizeof reason.text - 1] = '\0';
         return refuse(probe, "init", &reason);
+    }
+    if (job->start == SRV_START_COPY) {
+        return copy_state(probe);
     }
     if (job->start == SRV_START_MIGRATE) {
         mark_operation(probe, SRV_OPERATION_MIGRATE, 0);

@@ -16,7 +16,7 @@ import unittest
 
 BIN, SUPPORT = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SUPPORT))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 WORLD = """
 world: w
@@ -65,7 +65,7 @@ commonName = supplied
 
     @staticmethod
     def openssl(*arguments):
-        done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S)
         if done.returncode != 0:
             raise RuntimeError(f"openssl {arguments}: {done.stderr}")
         return done.stdout
@@ -176,7 +176,7 @@ class GateCase(OtolithCase):
             client.communicate()
 
     def connect(self):
-        raw = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
         self.addCleanup(raw.close)
         return raw
 
@@ -252,7 +252,7 @@ class Samples(GateCase):
         self.until(lambda: "has mode 640" in self.said() and "it is not restarted" in self.said(), "the refusal")
         self.assertEqual(self.gate(), 0)
         self.server.terminate()
-        self.assertEqual(self.server.wait(timeout=60), 1)
+        self.assertEqual(self.server.wait(timeout=PATIENCE_S), 1)
 
 
 class Clients(GateCase):
@@ -327,7 +327,7 @@ class Hostile(GateCase):
             pass
         hello = hello[1].read()
         for i in range(1000):
-            raw = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+            raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
             raw.sendall(hello[:1 + i * len(hello) // 1000])
             raw.close()
         self.assert_served()
@@ -529,7 +529,7 @@ class Refusals(GateCase):
     def refused(self, yaml, sentence, *options):
         (self.path / "world.yaml").write_text(WORLD + yaml)
         done = subprocess.run([BIN / "otolithd", "--check", self.path / "world.yaml", *options], env=self.environment, capture_output=True,
-                              text=True, timeout=120)
+                              text=True, timeout=PATIENCE_S)
         self.assertIn(sentence, done.stderr)
         return done.returncode
 
@@ -644,8 +644,8 @@ class Silence(ToolsCase):
                                     env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.until(lambda: file.exists() and file.stat().st_size > 0, "the recording")
         self.server.terminate()
-        self.server.wait(timeout=60)
-        printed, said = recorder.communicate(timeout=120)
+        self.server.wait(timeout=PATIENCE_S)
+        printed, said = recorder.communicate(timeout=PATIENCE_S)
         self.assertEqual(recorder.returncode, 1 if json.loads(printed)["lost"] > 0 else 0, said)
         self.assertIn("the recording ends there", said)
 
@@ -654,7 +654,7 @@ class Silence(ToolsCase):
                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                     for command in (["top", "--json"], ["record", "-o", self.path / "no.mcap"])]
         for command in commands:
-            self.assertIn(self.url, command.communicate(timeout=120)[1])
+            self.assertIn(self.url, command.communicate(timeout=PATIENCE_S)[1])
             self.assertEqual(command.returncode, 1)
         self.assertFalse((self.path / "no.mcap").exists())
         self.assertIn("belong together", self.otolith("top", "--connect", self.url, "--cert=a.pem", code=2))

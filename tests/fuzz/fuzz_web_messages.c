@@ -77,6 +77,11 @@ void web_peer_close(struct web_peer *peer, uint16_t code, const char *reason)
     peer->closed = true;
 }
 
+void web_peer_accept_long(struct web_peer *peer, size_t bytes)
+{
+    must(peer->token[0] != 0 && bytes > WEB_MESSAGE_MAX_BYTES);
+}
+
 const char *web_peer_query_token(const struct web_peer *peer)
 {
     return peer->token;

@@ -152,7 +152,7 @@ static struct oto_client *try_attach(struct world_process *world, const char *na
 {
     struct oto_client *client = NULL;
     struct oto_error error = {0};
-    const struct oto_client_options options = {.size = sizeof options, .world = WORLD_NAME, .name = name, .timeout_ms = 20000};
+    const struct oto_client_options options = {.size = sizeof options, .world = WORLD_NAME, .name = name, .timeout_ms = TEST_DEADLINE_MS};
     if (has_exited(world)) {
         explain(world);
         fail();

@@ -354,7 +354,7 @@ class Life(PageCase):
         page.run("otolith.link.realSend = otolith.link.send; otolith.link.send = () => {}; 0")
         other = Viewer(link)
         start = other.text("status")["t"]
-        self.until(lambda: other.text("status")["t"] > start + 30, "the sleep", patience_s=120)
+        self.until(lambda: other.text("status")["t"] > start + 30, "the sleep")
         other.close()
         self.assertLess(self.resident_kib(web), 64 * 1024)
         page.run("otolith.link.send = otolith.link.realSend; otolith.link.send('ack', String(otolith.link.received)); 0")

@@ -10,7 +10,7 @@
 #include "base/monotonic.h"
 #include "document/document.h"
 
-#define DEFAULT_TIMEOUT_MS 5000
+#define DEFAULT_TIMEOUT_MS 20000 /* longer than the server waits for a plugin before it answers that it is stuck */
 #define WAIT_SLICE_NS 10000000 /* longest time until the death of a server is detected */
 #define POLL_SLICE_NS 500000   /* polling period if the server does not wake this client */
 #define MAX_CANDIDATES 256

@@ -59,7 +59,7 @@ class World:
     `key`; `ca` and `crl` are as in Subscriber. Such a world has no channels: Subscriber reads its samples.
     """
 
-    def __init__(self, world: Optional[str] = None, *, timeout_s: float = 5.0, name: Optional[str] = None,
+    def __init__(self, world: Optional[str] = None, *, timeout_s: float = 20.0, name: Optional[str] = None,
                  socket_path: Optional[_Path] = None, role: Optional[str] = None, follow_s: Optional[float] = None,
                  on_restart: Optional[Callable[[World], Any]] = None, connect: Optional[str] = None, ca: Optional[_Path] = None,
                  cert: Optional[_Path] = None, key: Optional[_Path] = None, crl: Optional[_Path] = None):

@@ -257,7 +257,7 @@ class OtolithArdupilot(AutopilotCase):
 
         def fly(partner, pwm, half, altitudes):
             """Left flies until right has made its two seconds: the world waits for both."""
-            while not over.is_set() and (state := partner.frame([pwm] * 4, over=over)) is not None:
+            while not over.is_set() and (state := partner.frame([pwm] * 4, patience=6000, over=over)) is not None:
                 altitudes.append((state["timestamp"], -state["position"][2]))
                 if partner.rate_hz == 250 and len(altitudes) == 250:
                     half.set()
@@ -298,7 +298,7 @@ class OtolithArdupilot(AutopilotCase):
                 self.assertGreater(state["timestamp"], last_s)
                 last_s, frames = state["timestamp"], frames + 1
             bridge.send_signal(signal.SIGKILL)
-            bridge.wait(timeout=60)
+            bridge.wait(timeout=300)
             bridge, _ = self.start_bridge(port=port)
         partner.frame([HOVER_US] * 4)
         self.end(bridge)
@@ -343,7 +343,7 @@ class OtolithArdupilot(AutopilotCase):
         self.start(self.program, "run", self.path / "plain.yaml", "--quiet", log="world.log")
         self.until(lambda: self.call("ls", "--world", "test").returncode == 0, "the world")
         bridge = self.start(self.path.__class__(self.program).with_name(self.bridge_program), "--world", "test", log="bridge.log")
-        self.assertEqual(bridge.wait(timeout=60), 1)
+        self.assertEqual(bridge.wait(timeout=300), 1)
         self.assertIn("controls no vehicle", self.log("bridge.log"))
 
 

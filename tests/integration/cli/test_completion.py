@@ -13,7 +13,7 @@ import unittest
 
 BIN, SOURCE = (pathlib.Path(argument) for argument in sys.argv[1:3])
 sys.path.insert(0, str(SOURCE / "tests/support"))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 FOLDER = SOURCE / "tools/completion"
 # Types a line: its words as readline splits them follow it.
@@ -45,7 +45,7 @@ class Completion(OtolithCase):
         self.until(lambda: self.call("ls").returncode == 0 and "demo/car/imu" in self.call("ls").stdout, "the world")
 
     def run_shell(self, words, cwd=None):
-        done = subprocess.run([str(word) for word in words], env=self.environment, capture_output=True, text=True, timeout=60, cwd=cwd)
+        done = subprocess.run([str(word) for word in words], env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S, cwd=cwd)
         self.assertEqual(done.stderr, "")
         return [line for line in done.stdout.splitlines() if line]
 

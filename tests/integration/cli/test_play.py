@@ -12,7 +12,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1))
 OTOLITH = str(BIN / "otolith")
@@ -53,7 +53,7 @@ class Playbacks(OtolithCase):
                                     stderr=subprocess.PIPE, text=True)
         self.until(again.exists, "the recording of the playback")
         self.otolith("resume")
-        _, errors = recorder.communicate(timeout=60)
+        _, errors = recorder.communicate(timeout=PATIENCE_S)
         self.assertEqual(recorder.returncode, 0, errors)
         self.assertIn(" 0 lost", errors)
         facts = json.loads(self.otolith("verify", again, "--json"))  # the world of the file that was played, computed again

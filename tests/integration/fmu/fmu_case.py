@@ -113,8 +113,10 @@ class FmuCase(OtolithCase):
         self.server = None
 
     def kill_host(self):
-        """The motion's plugin host, once it is there: a restarted one has no process id for a moment."""
+        """Ends the motion's plugin host, and waits for the next one: a tick waits a few seconds for it, which a busy machine may need."""
         def pid():
             return json.loads(self.otolith("info", "car/motion", "--json", "--world", "test"))["plugin_host"]["pid"]
-        self.until(lambda: pid() > 0, "the plugin host")
-        os.kill(pid(), signal.SIGKILL)
+        killed = pid()
+        self.assertGreater(killed, 0)
+        os.kill(killed, signal.SIGKILL)
+        self.until(lambda: pid() not in (0, killed), "the next plugin host", patience_s=600)

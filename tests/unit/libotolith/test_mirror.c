@@ -9,7 +9,7 @@
 #include "base/monotonic.h"
 #include "sample_records.h"
 
-#define DEADLINE_MS 60000
+#define DEADLINE_MS 300000
 
 /* A publisher that sends one prepared stream of bytes to each subscriber. */
 static struct {

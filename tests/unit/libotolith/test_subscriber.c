@@ -19,7 +19,7 @@ const char *__tsan_default_suppressions(void)
 }
 #endif
 
-#define DEADLINE_MS 20000
+#define DEADLINE_MS 300000
 
 static char url[64];
 static nng_socket publisher;
