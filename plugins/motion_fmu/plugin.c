@@ -1,6 +1,6 @@
 /*
  * The adapter of an FMU to the plugin ABI: parameter table, mapping of variables, steps, truth. The FMU runs one communication step
- * ahead of the vehicle, so that what it does not give is a central difference.
+ * ahead of the vehicle, so that a quantity that it does not give can be a central difference.
  */
 #include "otolith/controls.h"
 

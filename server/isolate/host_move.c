@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "host.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 
 static bool is_good(uint32_t status)
 {

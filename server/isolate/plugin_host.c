@@ -1,6 +1,5 @@
 #include "isolate/plugin_host.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -111,7 +111,7 @@ OTO_API enum oto_status oto_params_default(const struct oto_plugin_descriptor *d
  */
 OTO_API enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
                                  struct oto_params *params, struct oto_error *error);
-/* As oto_params_apply; goes on behind an error if the problems have a receiver. */
+/* As oto_params_apply; continues after an error if the problems have a receiver. */
 enum oto_status oto_params_apply_all(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
                                      struct oto_params *params, struct oto_problems *problems);
 /*

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "described.h"
+#include "base/fpu.h"
 #include "descriptor_check.h"
 #include "isolated.h"
 #include "plugin/host.h"
@@ -34,30 +35,6 @@ struct oto_plugin {
     const struct oto_estimator_extension *estimator;
 };
 
-#if defined(__x86_64__)
-static uint32_t float_mode_get(void)
-{
-    return __builtin_ia32_stmxcsr() & ~0x3fu; /* without the exception flags, which accumulate */
-}
-
-static void float_mode_set(uint32_t mode)
-{
-    __builtin_ia32_ldmxcsr(mode);
-}
-#elif defined(__aarch64__)
-static uint32_t float_mode_get(void)
-{
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    return (uint32_t)mode;
-}
-
-static void float_mode_set(uint32_t mode)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)mode));
-}
-#endif
-
 static bool is_mapped(const char *library)
 {
     void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
@@ -74,10 +51,10 @@ static enum oto_status load(struct oto_plugin *plugin, struct oto_error *error)
         return oto_fail(error, OTO_CONFLICT, "plugin '%.256s' cannot be loaded as %s: an older library of that name is "
                         "still mapped", plugin->path, plugin->library);
     }
-    const uint32_t before = float_mode_get();
+    const uint32_t before = srv_fpu_mode();
     plugin->handle = dlopen(plugin->library, RTLD_NOW | RTLD_LOCAL);
-    const uint32_t after = float_mode_get();
-    float_mode_set(before);
+    const uint32_t after = srv_fpu_mode();
+    srv_fpu_write(before);
     if (plugin->handle == NULL) {
         const char *text = dlerror();
         const char *reason = text != NULL ? strstr(text, ": ") : NULL;

@@ -4,12 +4,10 @@
  * The world is the small segment of fake_server.h. Connections, timers and replies of the server are this file's.
  */
 #include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -77,6 +75,11 @@ void web_peer_close(struct web_peer *peer, uint16_t code, const char *reason)
 {
     must(code >= 1000 && strlen(reason) <= 120);
     peer->closed = true;
+}
+
+void web_peer_accept_long(struct web_peer *peer, size_t bytes)
+{
+    must(peer->token[0] != 0 && bytes > WEB_MESSAGE_MAX_BYTES);
 }
 
 const char *web_peer_query_token(const struct web_peer *peer)

@@ -300,6 +300,7 @@ static void *on_connected(void *context, struct web_peer *peer)
     }
     foxglove->sessions = session;
     if (session->admitted) {
+        web_peer_accept_long(peer, FOX_MESSAGE_BYTES);
         greet(session);
     } else {
         web_peer_close(peer, CLOSE_REFUSED, "the address needs the token of the printed link: ?token=...");

@@ -11,6 +11,7 @@
 #define FOX_ID_BYTES 64u
 #define FOX_FRAME_BYTES (256u << 10) /* limit of one message; the largest is the diagnostics of 256 nodes */
 #define FOX_NODES_MAX 1024u
+#define FOX_MESSAGE_BYTES (256u << 10) /* of an admitted viewer: Foxglove subscribes to all parameters in one message */
 
 struct fox_subscription {
     bool used;
@@ -24,6 +25,7 @@ struct fox_subscription {
 struct fox_parameters {
     bool running;
     uint32_t node; /* index of the node whose reply is awaited */
+    size_t name_bytes; /* of the names in `values`, as a list of JSON */
     char id[FOX_ID_BYTES];
     struct web_text values;
 };

@@ -4,18 +4,6 @@
 
 #define TYPES_MAX 256u /* record types of a world in one description; further channels are left out */
 
-static const char *mode_text(uint32_t mode)
-{
-    static const char *const texts[] = {"", "realtime", "asap", "step", "lockstep", "external"};
-    return mode < sizeof texts / sizeof *texts ? texts[mode] : "";
-}
-
-static const char *state_text(uint32_t state)
-{
-    static const char *const texts[] = {"init", "running", "paused", "fault", "closing", "ended"};
-    return state < sizeof texts / sizeof *texts ? texts[state] : "";
-}
-
 /* ---- the world --------------------------------------------------------------------------------------------------- */
 
 struct type_list {
@@ -177,8 +165,8 @@ void web_describe_status(struct web_text *text, const struct oto_client *client,
     (void)oto_client_clock(client, &clock);
     web_text_clear(text);
     web_text_add(text, "{\"op\":\"status\",");
-    web_text_member(text, "state", over ? "over" : state_text(__atomic_load_n(&header->state, __ATOMIC_RELAXED)));
-    web_text_member(text, "mode", mode_text(__atomic_load_n(&header->mode, __ATOMIC_RELAXED)));
+    web_text_member(text, "state", over ? "over" : oto_server_state_name(__atomic_load_n(&header->state, __ATOMIC_RELAXED)));
+    web_text_member(text, "mode", oto_mode_name(__atomic_load_n(&header->mode, __ATOMIC_RELAXED)));
     web_text_add(text, "\"tick\":%llu,\"t\":%.9f,\"scale\":", (unsigned long long)clock.tick, (double)clock.sim_time_ns * 1e-9);
     web_text_number(text, clock.scale);
     web_text_add(text, ",\"real_time_factor\":");

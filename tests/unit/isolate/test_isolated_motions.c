@@ -395,7 +395,7 @@ static void start_troubled(struct fixture *fixture, const char *plugin, enum oto
     fixture_start(fixture);
 }
 
-/* The car stands where it stood; the van goes on. */
+/* The car keeps its last truth; the van moves on. */
 static void check_quarantined(struct fixture *fixture)
 {
     struct oto_truth_record truth;
