@@ -1,6 +1,5 @@
 #include "server_process.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>

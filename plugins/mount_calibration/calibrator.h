@@ -3,8 +3,6 @@
  * host, no file, no clock. The state is plain data: a copy of its bytes continues identically. mountcal_prepare belongs to
  * the loop, all other functions to the tick; no function allocates.
  *
- *   struct mountcal_params params;
- *   mountcal_params_default(&params);
  *   mountcal_prepare(&params, &plan, &error);
  *   mountcal_init(&plan, state);
  *   in order of time:  mountcal_push_imu(…), mountcal_push_speed(…)
@@ -67,8 +65,6 @@ struct mountcal_plan;
 struct mountcal_state;
 
 #include "calibrator_state.h"
-
-void mountcal_params_default(struct mountcal_params *params);
 
 enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mountcal_plan *plan,
                                  struct oto_error *error);

@@ -107,11 +107,6 @@ static enum oto_status join(struct srv_sim *sim, const struct srv_node *node, st
     return OTO_OK;
 }
 
-static struct srv_vehicle *vehicle_of(struct srv_sim *sim, const struct srv_node *node)
-{
-    return &sim->vehicles[node->config->vehicle];
-}
-
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count)
 {
     uint64_t payload_bytes = 0;
@@ -125,7 +120,7 @@ static enum oto_status make_member(struct srv_sim *sim, struct srv_group *group,
                                    struct srv_node *node, struct oto_error *error)
 {
     struct srv_member *member = &group->members[slot];
-    *member = (struct srv_member){.node = node, .vehicle = vehicle_of(sim, node), .group = group, .slot = slot};
+    *member = (struct srv_member){.node = node, .vehicle = &sim->vehicles[node->vehicle], .group = group, .slot = slot};
     member->last = srv_member_make_last(node->live.ports, node->live.port_count);
     node->member = member;
     if (node->is_estimator) {
@@ -297,7 +292,7 @@ static void finish_group(struct srv_group *group)
     for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
         free(group->members[i].last);
         free(group->members[i].after);
-        free(group->members[i].truths);
+        srv_member_free_truths(&group->members[i]);
     }
     for (uint32_t i = 0; group->specs != NULL && i < group->member_count; i++) {
         oto_params_free(&group->specs[i].params);

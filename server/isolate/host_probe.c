@@ -8,7 +8,7 @@
 
 #include "host_crash.h"
 #include "host.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "plugin/described.h"
 #include "plugin/finite.h"
 #include "plugin/isolated.h"

@@ -6,7 +6,7 @@
 #include "host_crash.h"
 #include "base/futex.h"
 #include "host.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "plugin/described.h"
 #include "plugin/isolated.h"
 #include "sandbox.h"

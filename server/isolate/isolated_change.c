@@ -4,7 +4,6 @@
  * boundary.
  */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/monotonic.h"

@@ -68,7 +68,7 @@ OTO_API struct oto_plugin *oto_plugin_hold(struct oto_plugin *plugin);
 OTO_API const struct oto_plugin_descriptor *oto_plugin_descriptor(const struct oto_plugin *plugin);
 OTO_API const struct oto_plugin_ops *oto_plugin_ops(const struct oto_plugin *plugin);
 OTO_API const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *plugin); /* NULL: none */
-OTO_API const struct oto_control_extension *oto_plugin_control(const struct oto_plugin *plugin); /* NULL: takes no controls, or runs elsewhere */
+OTO_API const struct oto_control_extension *oto_plugin_control(const struct oto_plugin *plugin); /* NULL: takes no controls. Of a plugin that runs elsewhere it does nothing */
 OTO_API const struct oto_model_extension *oto_plugin_model(const struct oto_plugin *plugin);   /* NULL: none */
 OTO_API const struct oto_estimator_extension *oto_plugin_estimator(const struct oto_plugin *plugin); /* NULL: none */
 /* Checks that a record has the fields that an input of an estimator needs. The error names the first missing field. */
@@ -111,7 +111,7 @@ OTO_API enum oto_status oto_params_default(const struct oto_plugin_descriptor *d
  */
 OTO_API enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
                                  struct oto_params *params, struct oto_error *error);
-/* As oto_params_apply; goes on behind an error if the problems have a receiver. */
+/* As oto_params_apply; continues after an error if the problems have a receiver. */
 enum oto_status oto_params_apply_all(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
                                      struct oto_params *params, struct oto_problems *problems);
 /*

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/fpu.h"
+#include "base/fpu.h"
 
 bool srv_change_free(struct srv_node_change *open)
 {
@@ -307,7 +307,7 @@ static enum oto_status check_motion(const struct srv_change_base *base, const st
     }
     if (change->start == SRV_START_ADOPT && !oto_motion_adopts(motion)) {
         return oto_fail(error, OTO_UNSUPPORTED,
-                        "'%s' moves, and %s cannot go on from a truth: a motion with `adopt`, or a version of the same "
+                        "'%s' moves, and %s cannot continue from a truth: a motion with `adopt`, or a version of the same "
                         "plugin that takes over its state, is accepted",
                         base->topic, oto_plugin_path(change->instance.plugin));
     }
@@ -327,7 +327,7 @@ static enum oto_status check_inputs(const struct srv_change_base *base, const st
         oto_inputs_check(oto_plugin_estimator(plugin), base->setup->estimator.inputs,
                          base->setup->estimator.input_count, &why);
     return status == OTO_OK ? OTO_OK
-                            : oto_fail(error, status, "%s cannot go on with the inputs of '%s': %.300s",
+                            : oto_fail(error, status, "%s cannot run with the inputs of '%s': %.300s",
                                        oto_plugin_path(plugin), base->topic, why.text);
 }
 
@@ -380,7 +380,7 @@ static enum oto_status adopt(struct srv_change *change, const struct oto_truth_r
 {
     struct srv_instance *next = &change->instance;
     if (oto_plugin_motion(next->plugin)->adopt(&next->abi, truth, at) != OTO_OK) {
-        *reason = "the new motion cannot go on from where the vehicle is";
+        *reason = "the new motion cannot continue from the truth of the vehicle";
         return OTO_PLUGIN;
     }
     return OTO_OK;

@@ -182,9 +182,9 @@ void srv_swap_tell(const struct srv_node_change *open, struct srv_swap_facts *fa
 
 void srv_swap_describe(const struct srv_node_change *open, char *text, size_t bytes)
 {
-    static const char *const starts[] = {[SRV_START_COLD] = "state begun anew", [SRV_START_COPY] = "state kept",
+    static const char *const starts[] = {[SRV_START_COLD] = "new state", [SRV_START_COPY] = "state kept",
                                          [SRV_START_MIGRATE] = "state migrated",
-                                         [SRV_START_ADOPT] = "going on from the truth"};
+                                         [SRV_START_ADOPT] = "continues from the truth"};
     const struct srv_change *change = (const struct srv_change *)(const void *)open;
     char shadow[512];
     srv_swap_describe_shadow(open, shadow, sizeof shadow);

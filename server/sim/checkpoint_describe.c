@@ -1,6 +1,5 @@
 /* The description in a checkpoint: the plugins that the nodes run, and the parameters that were changed at run time. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/fpu.h"
+#include "base/fpu.h"
 
 uint64_t srv_state_rounded(uint64_t bytes)
 {

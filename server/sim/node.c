@@ -142,7 +142,7 @@ static enum oto_status stand_in(struct srv_node *node, struct oto_error *error)
     const struct oto_port *first = node->live.descriptor->outputs;
     if (node->live.port_count > 0 && srv_port_channel(first, made_with(node), 0) != 0) {
         return oto_fail(error, OTO_INVALID,
-                        "node '%s': plugin '%s' stood in when it was saved, and its first output is none of plugin '%s', "
+                        "node '%s': plugin '%s' ran when it was saved, and its first output is none of plugin '%s', "
                         "which the world names", node->topic, node->live.descriptor->id, made_with(node)->id);
     }
     node->live.own_setup = malloc(sizeof *node->live.own_setup);

@@ -1,10 +1,9 @@
 /* otolith/sim.h: another seed; checkpoints. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/checkpoint.h"
 #include "sim/checkpoint_image.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/oto_sim.h"
 
 /* ---- checkpoints ---- */

@@ -1,5 +1,5 @@
 /* The direct runner: one instance in this process. [tick] */
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 

@@ -79,9 +79,9 @@ static enum oto_status take_controls(struct srv_binder *binder, const struct srv
     if (raw->controls == NULL)
         return OTO_OK;
     if (oto_plugin_control(node->plugin) == NULL)
-        return oto_value_fail(raw->controls, binder->error, OTO_INVALID, "motion '%s' takes no controls%s",
-                              oto_plugin_descriptor(node->plugin)->id,
-                              node->isolation.process ? " in a plugin host: remove isolation" : ": its plugin has no extension for them");
+        return oto_value_fail(raw->controls, binder->error, OTO_INVALID,
+                              "motion '%s' takes no controls: its plugin has no extension for them",
+                              oto_plugin_descriptor(node->plugin)->id);
     enum oto_status status = srv_participant_named(binder, raw->controls, 0, &config->controller);
     if (status != OTO_OK)
         return status;

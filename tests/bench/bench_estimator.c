@@ -2,7 +2,6 @@
 #include "base/monotonic.h"
 #include "bench.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "otolith/estimator.h"

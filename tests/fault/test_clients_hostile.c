@@ -1,4 +1,4 @@
-/* Hostile and dying clients of the control socket and the segment: the world and the others go on. */
+/* Hostile and dying clients of the control socket and the segment: the world and the other clients are not disturbed. */
 #include "oto_test.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static int tear_down(void **state)
     return code == 0 && !left ? 0 : -1;
 }
 
-/* Ticks go on, and the control socket answers. */
+/* The world still ticks, and the control socket answers. */
 static void assert_well(const struct fixture *f)
 {
     struct oto_error error = {0};

@@ -2,7 +2,6 @@
  * some. */
 #include "oto_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>

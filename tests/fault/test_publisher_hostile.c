@@ -231,7 +231,7 @@ static uint32_t open_descriptors_of(long pid)
     return count > 0 ? count : UINT32_MAX;
 }
 
-/* Handshakes and never reads: the others go on, and the publisher's memory stays bounded. */
+/* A subscriber that connects and never reads: the others get their frames, and the publisher's memory is bounded. */
 static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
 {
     struct fixture *f = *state;

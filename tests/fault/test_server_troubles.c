@@ -2,7 +2,6 @@
 #include "oto_test.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "world_process.h"
 

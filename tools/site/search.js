@@ -10,13 +10,16 @@
 
   // The index is loaded when the search is first used: it has the text of all pages.
   let entries = [];
+  let requested = false;
   const load = () => {
+    if (requested) return;
+    requested = true;
     const script = document.createElement("script");
     script.src = `${root}/search-index.js`;
     script.addEventListener("load", () => {
       entries = SEARCH_INDEX.map(([title, section, place, text]) => ({
         title, section, place, text,
-        heads: [section.toLowerCase(), title.toLowerCase()], body: text.toLowerCase(),
+        heads: [(section || title).toLowerCase(), title.toLowerCase()], body: text.toLowerCase(),
         weight: place.startsWith("source/") ? 0.5 : 1, // the pages for users come before those of the source
       }));
       show();
@@ -28,7 +31,7 @@
     const stem = word.length > 3 ? word.replace(/s$/, "") : word;
     return { stem, start: new RegExp(`(^|[^a-z0-9])${stem.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}`) };
   };
-  // A word counts most in a section's heading, then in the page's title, then in the text; 0: it is nowhere.
+  // A word counts most in the heading of a section (of a page: its title), then in the page's title, then in the text; 0: it is nowhere.
   const weigh = (entry, { stem, start }) => {
     const grade = (text, whole, part) => (!text.includes(stem) ? 0 : start.test(text) ? whole : part);
     return grade(entry.heads[0], 8, 4) + grade(entry.heads[1], 6, 3) + grade(entry.body, 2, 1);
@@ -74,8 +77,8 @@
     const next = all[all.indexOf(document.activeElement) + by];
     if (next) next.focus();
   };
-  input.addEventListener("focus", load, { once: true });
-  input.addEventListener("input", show);
+  input.addEventListener("focus", load);
+  input.addEventListener("input", () => { load(); show(); });
   document.querySelector(".search").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target === input && links().length) links()[0].click();
     else if (event.key === "ArrowDown") { event.preventDefault(); move(1); }

@@ -1,5 +1,4 @@
 /* Descriptions from world files, and from the parameters of running nodes. */
-#include <stdlib.h>
 
 #include "document/document.h"
 #include "sdf/sdf_value.h"

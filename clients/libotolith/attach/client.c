@@ -1,14 +1,12 @@
 #include "attach/client_private.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/runtime.h"
 #include "attach/segment_map.h"
+#include "base/futex.h"
 #include "base/monotonic.h"
 #include "document/document.h"
 
@@ -245,13 +243,6 @@ static bool is_past(const struct oto_client *client, uint64_t tick)
     return oto_segment_clock(client->header, &clock) == OTO_OK && clock.tick > tick;
 }
 
-/* FUTEX_WAIT works on a read-only mapping. It is not FUTEX_PRIVATE, because another process wakes. */
-static void wait_futex(const uint32_t *word, uint32_t seen, int64_t ns)
-{
-    const struct timespec timeout = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    (void)syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
-}
-
 enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms)
 {
     const int64_t deadline_ns = srv_now_ns() + (int64_t)timeout_ms * 1000000;
@@ -278,7 +269,7 @@ enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, i
             return OTO_TIMEOUT;
         }
         const int64_t slice = client->wakes ? WAIT_SLICE_NS : POLL_SLICE_NS;
-        wait_futex(&client->header->tick_futex, seen, left < slice ? left : slice);
+        srv_futex_wait(&client->header->tick_futex, seen, left < slice ? left : slice);
     }
 }
 

@@ -57,21 +57,6 @@ enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_
     return status;
 }
 
-enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node, const char *path,
-                                  struct srv_node_change **change, struct oto_error *error)
-{
-    const struct srv_swap_options options = {.plugin = path};
-    enum oto_status status = srv_swap_load(engine, node, &options, change, error);
-    if (status == OTO_OK) {
-        status = srv_swap_ready(engine, *change, error);
-        if (status != OTO_OK) {
-            (void)srv_change_free(*change);
-            *change = NULL;
-        }
-    }
-    return status;
-}
-
 void srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous)
 {
     const struct srv_node_config *config = engine->sim->nodes[node].config;

@@ -32,6 +32,7 @@ class AutopilotCase(OtolithCase):
     program = str(BIN / "otolith")
     bridge_program = None
     imu_hz = 1000
+    world_text = WORLD
 
     def setUp(self):
         super().setUp()
@@ -54,7 +55,7 @@ class AutopilotCase(OtolithCase):
         return (self.path / name).read_text(errors="replace")
 
     def start_world(self, *options, mode="external"):
-        text = WORLD.replace("MODE", mode).replace("IMU_HZ", str(self.imu_hz))
+        text = self.world_text.replace("MODE", mode).replace("IMU_HZ", str(self.imu_hz))
         (self.path / "world.yaml").write_text(text)
         self.world = self.start(self.program, "run", self.path / "world.yaml", "--quiet", "--summary", self.path / "summary.json", *options, log="world.log")
         self.until(lambda: self.call("ls", "--world", "test").returncode == 0 or self.world.poll() is not None, "the world")

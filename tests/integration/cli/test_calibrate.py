@@ -155,7 +155,7 @@ class Drive(unittest.TestCase):
         self.assertEqual(len(different), 1)
         self.assertIn("# the truth", different[0][1])
         call(self.path, "check", world)
-        again = self.result("--write", world, "--write-to", "other.yaml", *FREE)  # the nominal one is now that of the file
+        again = self.result("--write", world, "--write-to", "other.yaml", *FREE)  # the nominal mount is now the one in the written file
         self.assertEqual(again["state"], "ACCEPTED")
         self.assertEqual(world.read_text().splitlines(), new)
         self.assertTrue((self.path / "other.yaml").exists())

@@ -204,6 +204,7 @@ class Plugins(Case):
         params = {row["param"]: row for row in json.loads(self.otolith("params", "mems_imu", "--json"))}
         self.assertEqual(params["law"]["accepted"], "mems|mavs")
         self.assertEqual(params["temperature_degc"]["accepted"], "-273.15 to 1000|world")
+        self.assertEqual(params["taps"]["accepted"], "true|false")
         self.assertEqual(params["accelerometer.constant_bias_m_s2"]["default"], "[0, 0, 0]")
         self.assertIn("there is no plugin 'nope'", self.otolith("params", "nope", code=1))
 

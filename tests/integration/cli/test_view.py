@@ -42,7 +42,7 @@ class View(OtolithCase):
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         os.set_blocking(self.screen, False)
         self.drawn = bytearray()
-        self.run_process = subprocess.Popen([sys.executable, "-c", FOREGROUND, OTOLITH, "run", str(path)], env=self.environment,
+        self.run_process = subprocess.Popen([sys.executable, "-c", FOREGROUND, OTOLITH, "run", str(path), "--for", "20h"], env=self.environment,
                                             stdin=terminal, stdout=terminal, stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(terminal)
 
@@ -77,6 +77,7 @@ class View(OtolithCase):
         self.assertLess(len(lines), LINES)
         self.assertTrue(all(len(line) <= COLUMNS for line in lines), lines)
         self.assertNotIn("car11", frame)
+        self.shows(" of 72000 s, ", " s left")
         self.key(b"\x1b[B")
         self.shows(">view/car00/imu")
         self.key(b"\x1b[C\x1b[C")

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "attach/mirror.h"
 #include "base/monotonic.h"

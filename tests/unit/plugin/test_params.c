@@ -1,7 +1,5 @@
 /* Binding parameters: what is accepted, what is refused and how it is said, and that nothing is half-applied. */
-#include <fcntl.h>
 #include <math.h>
-#include <sys/stat.h>
 
 #include "oto_test.h"
 #include "plugin/host.h"
