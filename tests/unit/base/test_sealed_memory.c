@@ -1,5 +1,6 @@
 /* Sealed memory: the operations that are still allowed, and that sealing never waits. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
