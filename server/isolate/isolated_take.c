@@ -18,7 +18,7 @@ void srv_member_keep_last(struct srv_member *member)
 /* Hashes the state, and the cursors of an estimator. */
 static void absorb(struct srv_sim *sim, const struct srv_node *node)
 {
-    srv_sim_absorb(sim, node->vehicle, node->live.abi.state, node->live.hashed_bytes);
+    srv_sim_absorb_state(sim, node->vehicle, &node->live);
     if (node->is_estimator) {
         srv_estimator_absorb(sim, node);
     }

@@ -415,6 +415,7 @@ enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_ch
         *reason = "the new plugin changed the floating-point mode";
         status = OTO_PLUGIN;
     }
+    srv_instance_settle(next);
     return status == OTO_OK ? OTO_OK : OTO_PLUGIN;
 }
 
@@ -439,6 +440,7 @@ enum oto_status srv_change_apply(struct srv_node *node, struct srv_change *chang
     change->prepared = prepared;
     node->live.abi.params = node->live.params.block;
     node->live.abi.data = node->live.prepared.data;
+    srv_instance_settle(&node->live);
     node->revision++;
     return OTO_OK;
 }

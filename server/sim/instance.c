@@ -32,6 +32,15 @@ void srv_instance_bind(struct srv_instance *instance, struct oto_plugin *plugin)
     instance->port_count = instance->descriptor->output_count;
     instance->state_bytes = instance->descriptor->state_bytes;
     instance->hashed_bytes = srv_state_rounded(instance->state_bytes);
+    instance->read_bytes = instance->hashed_bytes;
+}
+
+void srv_instance_settle(struct srv_instance *instance)
+{
+    const struct oto_prepared *prepared = &instance->prepared;
+    const bool is_limited = prepared->is_limited && prepared->step_bytes < instance->state_bytes;
+    instance->read_bytes = is_limited ? srv_state_rounded(prepared->step_bytes) : instance->hashed_bytes;
+    srv_state_hash_rest(instance->abi.state, instance->read_bytes, instance->hashed_bytes, instance->rest);
 }
 
 /* Allocates the payloads, each on its own cache lines, and lists the floating-point numbers in them. */
@@ -80,6 +89,7 @@ enum oto_status srv_instance_renew(struct srv_instance *instance, oto_warn_funct
         status = instance->ops->init(&instance->abi, error);
     }
     srv_fpu_pin();
+    srv_instance_settle(instance);
     return status == OTO_OK || error->text[0] != '\0'
                ? status
                : oto_fail(error, status, "plugin '%s' refused to start and gave no reason", instance->descriptor->id);
