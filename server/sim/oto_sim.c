@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "document/document.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 
 /* ---- replies that come later ---- */
 

@@ -1,7 +1,6 @@
 /* One run: a world is opened for its values, or set back to tick 0 for its seed, and its records become numbers. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sweep/gauge.h"
 

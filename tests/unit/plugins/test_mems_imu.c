@@ -232,7 +232,7 @@ static void A23_a_change_takes_effect_on_the_next_sample_and_processes_go_on(voi
         assert_near(step, n < 11 ? 0 : 1, 1e-15);
         assert_near(changed.imu.linear_acceleration_m_s2.y, plain.imu.linear_acceleration_m_s2.y, 0);
     }
-    /* An instability that is switched on starts stationary, as if it had been there. */
+    /* An instability that is switched on starts with its stationary variance. */
     change(&changed, "gyroscope.bias_instability_rad_s", 1);
     const struct imu_state *now = (const struct imu_state *)changed.host.state;
     assert_true(now->instability[3][0] != 0);
