@@ -128,6 +128,12 @@ struct oto_host {
      * member does not have it: use oto_host_share.
      */
     const void *(*share)(void *context, const void *bytes, size_t count);
+    /*
+     * Declares that with these parameters `step` changes at most the first `bytes` of the state: the rest changes only in
+     * `init`, `set_params`, `migrate`, `adopt` and by controls, and the host does not read it in each tick. Without this
+     * call a step may change every byte. Use oto_host_limit_state.
+     */
+    void (*limit_state)(void *context, uint64_t bytes);
 };
 
 /* host->share; NULL if the host does not have it. */
@@ -135,6 +141,14 @@ static inline const void *oto_host_share(const struct oto_host *host, const void
 {
     const bool has = host->size >= offsetof(struct oto_host, share) + sizeof host->share && host->share != NULL;
     return has ? host->share(host->context, bytes, count) : NULL;
+}
+
+/* host->limit_state, if the host has it. */
+static inline void oto_host_limit_state(const struct oto_host *host, uint64_t bytes)
+{
+    if (host->size >= offsetof(struct oto_host, limit_state) + sizeof host->limit_state && host->limit_state != NULL) {
+        host->limit_state(host->context, bytes);
+    }
 }
 
 struct oto_input_binding; /* otolith/estimator.h */

@@ -62,6 +62,9 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
         mag_limit_band(plan, prepared->sensor.timing->band.colour.variance);
     }
     num_suite_share(host, &plan->suite);
+    if (status == OTO_OK && !prepared->sensor.timing->looks_back) {
+        oto_host_limit_state(host, sizeof(struct mag_state));
+    }
     prepared->taps = own->taps != 0;
     if (status == OTO_OK) {
         num_params_warn(host, &own->law, NUM_MAGNETOMETER, &own->magnetometer);

@@ -7,6 +7,7 @@
 #define IMU_MODEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "num_iron.h"
 #include "num_measure.h"
@@ -47,6 +48,9 @@ struct imu_state {
     double walk_u[NUM_WALK_LANES];
     double instability[3 * NUM_TRIAD_IDS][NUM_INSTABILITY_POLES]; /* of the bias instability, for a floor of one */
 };
+
+/* What a sample can change without the magnetometer. */
+#define IMU_STATE_WITHOUT_MAGNETOMETER (offsetof(struct imu_state, instability) + 6 * sizeof(double[NUM_INSTABILITY_POLES]))
 
 /* In sensor axes. */
 struct imu_truth {

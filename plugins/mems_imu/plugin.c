@@ -124,6 +124,9 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
         imu_limit_band(plan, prepared->sensor.timing->band.colour.variance);
     }
     share(host, plan);
+    if (status == OTO_OK && !prepared->sensor.timing->looks_back) {
+        oto_host_limit_state(host, plan->has_magnetometer ? sizeof(struct imu_state) : IMU_STATE_WITHOUT_MAGNETOMETER);
+    }
     prepared->taps = own->taps != 0;
     prepared->delta = all->delta != 0;
     prepared->delta_subsamples = all->delta_subsamples;

@@ -139,7 +139,10 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
         return oto_fail(error, OTO_INVALID,
                         "duration_s: %g is given, but nothing is generated; set generate to city, highway, parking, rural or hills, or "
                         "leave it out", p->duration_s);
-    return drive_make(&plan, drive, host->alloc, host->context, error);
+    const enum oto_status status = drive_make(&plan, drive, host->alloc, host->context, error);
+    if (status == OTO_OK && p->generate == GENERATOR_NONE && drive->chassis.plain)
+        oto_host_limit_state(host, 0);
+    return status;
 }
 
 static enum oto_status init(const struct oto_instance *instance, struct oto_error *error)

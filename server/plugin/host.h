@@ -134,6 +134,8 @@ OTO_API const struct oto_param *oto_param_find(const struct oto_plugin_descripto
 struct oto_prepared {
     const void *data;
     void *arena; /* private */
+    bool is_limited; /* a step changes at most the first `step_bytes` of the state (oto_host.limit_state) */
+    uint64_t step_bytes;
 };
 
 /* Calls the plugin's prepare with the standard host services (files are read with oto_table_read). */

@@ -25,6 +25,8 @@ struct arena {
     struct block *blocks;
     struct shared_block *shared;
     struct table_block *tables;
+    bool is_limited;
+    uint64_t step_bytes;
     oto_warn_function warn;
     void *warn_context;
 };
@@ -85,6 +87,13 @@ static void host_warn(void *context, const char *sentence)
     }
 }
 
+static void host_limit_state(void *context, uint64_t bytes)
+{
+    struct arena *arena = context;
+    arena->is_limited = true;
+    arena->step_bytes = bytes;
+}
+
 static void arena_free(struct arena *arena)
 {
     while (arena->blocks != NULL) {
@@ -141,7 +150,7 @@ enum oto_status oto_prepare(const struct oto_plugin *plugin, const struct oto_se
     }
     arena->warn = warn;
     arena->warn_context = warn_context;
-    const struct oto_host host = {sizeof host, 0, arena, host_alloc, host_read_table, host_warn, host_share};
+    const struct oto_host host = {sizeof host, 0, arena, host_alloc, host_read_table, host_warn, host_share, host_limit_state};
     struct oto_error reason = {0};
     const void *data = NULL;
     const enum oto_status status = ops->prepare(&host, setup, params->block, &data, &reason);
@@ -149,7 +158,7 @@ enum oto_status oto_prepare(const struct oto_plugin *plugin, const struct oto_se
         arena_free(arena);
         return check_result(descriptor, status, &reason, error);
     }
-    *prepared = (struct oto_prepared){data, arena};
+    *prepared = (struct oto_prepared){data, arena, arena->is_limited, arena->step_bytes};
     return OTO_OK;
 }
 

@@ -413,6 +413,7 @@ enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_ch
         *reason = "the new plugin changed the floating-point mode";
         status = OTO_PLUGIN;
     }
+    srv_instance_settle(next);
     return status == OTO_OK ? OTO_OK : OTO_PLUGIN;
 }
 
@@ -438,6 +439,7 @@ enum oto_status srv_change_apply(struct srv_node *node, struct srv_change *chang
     next->prepared = prepared;
     live->abi.params = live->params.block;
     live->abi.data = live->prepared.data;
+    srv_instance_settle(live);
     node->revision++;
     return OTO_OK;
 }

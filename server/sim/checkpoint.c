@@ -248,6 +248,9 @@ static void carry_state(struct walk *walk, struct srv_node *node)
     } else {
         carry(walk, node->live.abi.state, bytes);
     }
+    if (walk->loading && !has_failed(walk)) {
+        srv_instance_settle(&node->live);
+    }
     if (walk->loading && !has_failed(walk) && node->live.ops->validate != NULL &&
         node->live.ops->validate(&node->live.abi) != OTO_OK) {
         (void)oto_fail(walk->error, OTO_CORRUPT, "plugin %s refuses the state of '%s' in the checkpoint",

@@ -170,17 +170,18 @@ void srv_sim_give_truth(struct srv_sim *sim, uint32_t index, const struct srv_ex
     }
 }
 
-static void give_controls(const struct srv_instance *instance, const double *values)
+static void give_controls(struct srv_instance *instance, const double *values)
 {
     const struct oto_control_extension *control = oto_plugin_control(instance->plugin);
     if (control != NULL) {
         control->control(&instance->abi, values, OTO_CONTROLS);
+        srv_instance_settle(instance);
     }
 }
 
 void srv_sim_give_controls(struct srv_sim *sim, uint32_t index, const double *values)
 {
-    const struct srv_node *motion = sim->vehicles[index].motion;
+    struct srv_node *motion = sim->vehicles[index].motion;
     if (motion->member != NULL) {
         sim->remote->control(sim, motion->member, values);
         return;

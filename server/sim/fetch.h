@@ -45,7 +45,7 @@ static inline void srv_fetch_vehicle(const struct srv_vehicle *vehicle)
 
 static inline void srv_fetch_instance(const struct srv_instance *instance, size_t data_bytes)
 {
-    srv_fetch(instance->abi.state, instance->hashed_bytes);
+    srv_fetch(instance->abi.state, instance->read_bytes > 0 ? instance->read_bytes : SRV_FETCH_LINE);
     srv_fetch(instance->abi.data, instance->abi.data != NULL ? data_bytes : 0);
 }
 

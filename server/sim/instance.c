@@ -33,6 +33,15 @@ void srv_instance_bind(struct srv_instance *instance, struct oto_plugin *plugin)
     instance->port_count = instance->descriptor->output_count;
     instance->state_bytes = instance->descriptor->state_bytes;
     instance->hashed_bytes = srv_state_rounded(instance->state_bytes);
+    instance->read_bytes = instance->hashed_bytes;
+}
+
+void srv_instance_settle(struct srv_instance *instance)
+{
+    const struct oto_prepared *prepared = &instance->prepared;
+    const bool is_limited = prepared->is_limited && prepared->step_bytes < instance->state_bytes;
+    instance->read_bytes = is_limited ? srv_state_rounded(prepared->step_bytes) : instance->hashed_bytes;
+    srv_state_hash_rest(instance->abi.state, instance->read_bytes, instance->hashed_bytes, instance->rest);
 }
 
 /* Allocates the payloads, each on its own cache lines, and lists the floating-point numbers in them. */
@@ -92,6 +101,7 @@ enum oto_status srv_instance_init(struct srv_instance *instance, struct oto_erro
     error->text[0] = '\0';
     const enum oto_status status = instance->ops->init != NULL ? instance->ops->init(&instance->abi, error) : OTO_OK;
     srv_fpu_pin();
+    srv_instance_settle(instance);
     return status == OTO_OK || error->text[0] != '\0'
                ? status
                : oto_fail(error, status, "plugin '%s' refused to start and gave no reason", instance->descriptor->id);

@@ -11,6 +11,7 @@
 
 #include "plugin/finite.h"
 #include "plugin/host.h"
+#include "sim/state_hash.h"
 #include "sim/writer.h"
 
 #define SRV_STATE_ALIGN 64u
@@ -40,6 +41,8 @@ struct srv_instance {
     bool fatal; /* a step returned FATAL in this tick */
     uint64_t state_bytes;  /* of the descriptor */
     uint64_t hashed_bytes; /* state_bytes rounded up to SRV_STATE_ALIGN; the rest is zero */
+    uint64_t read_bytes;   /* the first part of these that a step can change; `rest` has the hash of the others */
+    uint64_t rest[SRV_HASH_LANES];
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
     struct srv_port ports[OTO_PLUGIN_MAX_PORTS];
     /* read at boundaries only */
@@ -90,6 +93,8 @@ bool srv_instance_finish(struct srv_instance *instance);
  */
 enum oto_step_status srv_instance_step(struct srv_instance *instance, uint64_t tick, uint64_t n, struct oto_instant at,
                                        const struct oto_sensor_step *sensor, const struct oto_estimator_step *estimator);
+/* [tick] Hashes the part of the state that steps do not change. Call whenever anything but a step has written the state. */
+void srv_instance_settle(struct srv_instance *instance);
 /* [tick] Exchanges two instances. */
 void srv_instance_exchange(struct srv_instance *one, struct srv_instance *other);
 

@@ -27,7 +27,7 @@ void srv_turn_prepare(struct srv_sim *sim, struct srv_vehicle *vehicle, struct s
 
 void srv_node_absorb(struct srv_sim *sim, const struct srv_node *node)
 {
-    srv_sim_absorb(sim, node->vehicle, node->live.abi.state, node->live.hashed_bytes);
+    srv_sim_absorb_state(sim, node->vehicle, &node->live);
     if (node->is_estimator) {
         srv_estimator_absorb(sim, node);
     }
@@ -89,6 +89,7 @@ static enum oto_status apply(struct srv_sim *sim, struct srv_node *node, struct 
     if (status == OTO_OK && node->live.ops->set_params != NULL && !node->live.quarantined) {
         node->live.ops->set_params(&node->live.abi, change->instance.params.block);
         srv_fpu_pin();
+        srv_instance_settle(&node->live);
     }
     return status;
 }

@@ -160,7 +160,7 @@ static void finish_sample(struct srv_sim *sim, struct srv_node *node, enum oto_s
         sim->remote->repeat(sim, node->member, silent);
         return;
     }
-    srv_sim_absorb(sim, node->vehicle, node->live.abi.state, node->live.hashed_bytes);
+    srv_sim_absorb_state(sim, node->vehicle, &node->live);
     absorb_cursors(sim, node);
     if (is_good(status)) {
         srv_tick_publish(sim, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
@@ -226,7 +226,7 @@ static void absorb_before(struct srv_sim *sim, const struct srv_node *node, enum
 {
     struct srv_change *change = node->trial;
     struct srv_instance *before = &change->instance;
-    srv_sim_absorb(sim, node->vehicle, before->abi.state, before->hashed_bytes);
+    srv_sim_absorb_state(sim, node->vehicle, before);
     absorb_cursors(sim, node);
     flags |= status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0;
     for (uint32_t i = 0; is_good(status) && i < before->port_count; i++) {

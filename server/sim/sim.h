@@ -112,6 +112,14 @@ static inline void srv_sim_absorb(struct srv_sim *sim, uint32_t vehicle, const v
     }
 }
 
+static inline void srv_sim_absorb_state(struct srv_sim *sim, uint32_t vehicle, const struct srv_instance *instance)
+{
+    if (!sim->no_state_hash) {
+        srv_state_hash_absorb_with(&sim->hashes[vehicle], instance->abi.state, instance->read_bytes, instance->hashed_bytes,
+                                   instance->rest);
+    }
+}
+
 /*
  * Makes nodes, states and store, and calls prepare and init of every instance. Makes no tick. The configuration is
  * borrowed.

@@ -32,6 +32,31 @@ static inline uint64_t avalanche(uint64_t value)
 /* The last part of a stripe is padded with zeros to a multiple of QUAD words. */
 enum { QUAD = 4 };
 
+static inline uint64_t word_at(const unsigned char *data)
+{
+    uint64_t word;
+    memcpy(&word, data, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline void absorb_word(uint64_t *lane, uint32_t i, uint64_t word, uint64_t key)
+{
+    const uint64_t mixed = word ^ key;
+    lane[i] += (mixed & UINT32_MAX) * (mixed >> 32);
+    lane[i ^ 1] += word;
+}
+
+void srv_state_hash_rest(const void *data, size_t read, size_t bytes, uint64_t rest[SRV_HASH_LANES])
+{
+    memset(rest, 0, LANES * sizeof *rest);
+    for (size_t i = read / 8; i < bytes / 8; i++) {
+        absorb_word(rest, (uint32_t)(i % LANES), word_at((const unsigned char *)data + 8 * i), keys[i % LANES] + i / LANES * STRIDE);
+    }
+}
+
 #if defined(__SSE2__)
 
 enum { PAIRS = LANES / 2, QUADS = LANES / QUAD };
@@ -62,16 +87,16 @@ static inline __m128i load_rest(const unsigned char *at, size_t words)
     return words > 1 ? load(at) : words == 1 ? _mm_loadl_epi64((const __m128i *)(const void *)at) : _mm_setzero_si128();
 }
 
-static void absorb_by_pairs(uint64_t *lane, const unsigned char *at, size_t bytes)
+static void absorb_by_pairs(uint64_t *lane, const unsigned char *at, size_t read, size_t bytes, const uint64_t *more)
 {
     const __m128i stride = _mm_set1_epi64x((int64_t)STRIDE), length = _mm_set1_epi64x((int64_t)bytes);
-    const size_t rest = bytes % STRIPE_BYTES / 8;
+    const size_t rest = read % STRIPE_BYTES / 8;
     __m128i pair[PAIRS], key[PAIRS];
     for (int i = 0; i < PAIRS; i++) {
         pair[i] = load(lane + 2 * i);
         key[i] = load(keys + 2 * i);
     }
-    for (size_t stripe = bytes / STRIPE_BYTES; stripe > 0; stripe--, at += STRIPE_BYTES) {
+    for (size_t stripe = read / STRIPE_BYTES; stripe > 0; stripe--, at += STRIPE_BYTES) {
         for (int i = 0; i < PAIRS; i++) {
             pair[i] = absorb_pair(pair[i], load(at + 16 * i), key[i]);
             key[i] = _mm_add_epi64(key[i], stride);
@@ -81,6 +106,9 @@ static void absorb_by_pairs(uint64_t *lane, const unsigned char *at, size_t byte
         if (2 * i / QUAD * QUAD < rest) {
             pair[i] = absorb_pair(pair[i], load_rest(at + 16 * i, 2 * i < rest ? rest - 2 * i : 0), key[i]);
         }
+    }
+    for (int i = 0; i < PAIRS && more != NULL; i++) {
+        pair[i] = _mm_add_epi64(pair[i], load(more + 2 * i));
     }
     for (int i = 0; i < PAIRS; i++) {
         const __m128i closed = close_pair(pair[i], _mm_add_epi64(load(keys + 2 * i), length));
@@ -111,16 +139,16 @@ FOR_AVX2 static inline __m256i close_quad(__m256i lanes, __m256i key)
 }
 
 /* As absorb_by_pairs, with half the instructions. */
-FOR_AVX2 static void absorb_by_quads(uint64_t *lane, const unsigned char *at, size_t bytes)
+FOR_AVX2 static void absorb_by_quads(uint64_t *lane, const unsigned char *at, size_t read, size_t bytes, const uint64_t *more)
 {
     const __m256i stride = _mm256_set1_epi64x((int64_t)STRIDE), length = _mm256_set1_epi64x((int64_t)bytes);
-    const int64_t rest = (int64_t)(bytes % STRIPE_BYTES / 8);
+    const int64_t rest = (int64_t)(read % STRIPE_BYTES / 8);
     __m256i quad[QUADS], key[QUADS];
     for (int i = 0; i < QUADS; i++) {
         quad[i] = load_quad(lane + QUAD * i);
         key[i] = load_quad(keys + QUAD * i);
     }
-    for (size_t stripe = bytes / STRIPE_BYTES; stripe > 0; stripe--, at += STRIPE_BYTES) {
+    for (size_t stripe = read / STRIPE_BYTES; stripe > 0; stripe--, at += STRIPE_BYTES) {
         for (int i = 0; i < QUADS; i++) {
             quad[i] = absorb_quad(quad[i], load_quad(at + 32 * i), key[i]);
             key[i] = _mm256_add_epi64(key[i], stride);
@@ -132,59 +160,56 @@ FOR_AVX2 static void absorb_by_quads(uint64_t *lane, const unsigned char *at, si
             quad[i] = absorb_quad(quad[i], _mm256_maskload_epi64((const long long *)(const void *)(at + 32 * i), there), key[i]);
         }
     }
+    for (int i = 0; i < QUADS && more != NULL; i++) {
+        quad[i] = _mm256_add_epi64(quad[i], load_quad(more + QUAD * i));
+    }
     for (int i = 0; i < QUADS; i++) {
         const __m256i closed = close_quad(quad[i], _mm256_add_epi64(load_quad(keys + QUAD * i), length));
         _mm256_store_si256((__m256i *)(void *)(lane + QUAD * i), closed);
     }
 }
 
-void srv_state_hash_absorb(struct srv_state_hash *hash, const void *data, size_t bytes)
+static void absorb(uint64_t *lane, const void *data, size_t read, size_t bytes, const uint64_t *more)
 {
     if (__builtin_cpu_supports("avx2")) {
-        absorb_by_quads(hash->lane, data, bytes);
+        absorb_by_quads(lane, data, read, bytes, more);
     } else {
-        absorb_by_pairs(hash->lane, data, bytes);
+        absorb_by_pairs(lane, data, read, bytes, more);
     }
 }
 
 #else
-
-static inline uint64_t word_at(const unsigned char *data)
-{
-    uint64_t word;
-    memcpy(&word, data, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-static inline void absorb_word(uint64_t *lane, uint32_t i, uint64_t word, uint64_t key)
-{
-    const uint64_t mixed = word ^ key;
-    lane[i] += (mixed & UINT32_MAX) * (mixed >> 32);
-    lane[i ^ 1] += word;
-}
 
 static inline uint64_t close_lane(uint64_t lane, uint64_t key)
 {
     return (lane ^ (lane >> 47) ^ key) * PRIME_32;
 }
 
-void srv_state_hash_absorb(struct srv_state_hash *hash, const void *data, size_t bytes)
+static void absorb(uint64_t *lane, const void *data, size_t read, size_t bytes, const uint64_t *more)
 {
     const unsigned char *at = data;
-    const size_t words = bytes / 8;
+    const size_t words = read / 8;
     for (size_t i = 0; i < (words + QUAD - 1) / QUAD * QUAD; i++) {
         const uint64_t stripe = i / LANES;
-        absorb_word(hash->lane, (uint32_t)(i % LANES), i < words ? word_at(at + 8 * i) : 0, keys[i % LANES] + stripe * STRIDE);
+        absorb_word(lane, (uint32_t)(i % LANES), i < words ? word_at(at + 8 * i) : 0, keys[i % LANES] + stripe * STRIDE);
     }
     for (uint32_t i = 0; i < LANES; i++) {
-        hash->lane[i] = close_lane(hash->lane[i], keys[i] + bytes);
+        lane[i] = close_lane(lane[i] + (more != NULL ? more[i] : 0), keys[i] + bytes);
     }
 }
 
 #endif
+
+void srv_state_hash_absorb(struct srv_state_hash *hash, const void *data, size_t bytes)
+{
+    absorb(hash->lane, data, bytes, bytes, NULL);
+}
+
+void srv_state_hash_absorb_with(struct srv_state_hash *hash, const void *data, size_t read, size_t bytes,
+                                const uint64_t rest[SRV_HASH_LANES])
+{
+    absorb(hash->lane, data, read, bytes, rest);
+}
 
 void srv_state_hash_begin(struct srv_state_hash *hash, uint64_t chain)
 {

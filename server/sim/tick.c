@@ -204,7 +204,7 @@ void srv_sim_begin_chain(struct srv_sim *sim)
         srv_sim_absorb(sim, v, &sim->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
     }
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        srv_sim_absorb(sim, sim->nodes[i].vehicle, sim->nodes[i].live.abi.state, sim->nodes[i].live.hashed_bytes);
+        srv_sim_absorb_state(sim, sim->nodes[i].vehicle, &sim->nodes[i].live);
     }
     fold_chain(sim, sim->config->seed);
 }

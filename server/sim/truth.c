@@ -203,7 +203,7 @@ void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle)
     }
     srv_ring_push(&vehicle->ring, &head, truth);
     head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code must not change the chain */
-    srv_sim_absorb(sim, motion->vehicle, motion->live.abi.state, motion->live.hashed_bytes);
+    srv_sim_absorb_state(sim, motion->vehicle, &motion->live);
     srv_sim_absorb(sim, motion->vehicle, &head, sizeof head);
     srv_sim_absorb(sim, motion->vehicle, truth, sizeof *truth);
 }

@@ -122,6 +122,14 @@ static void init_twice_gives_equal_bytes_that_validate(void **state)
     for_each_plugin(check_init);
 }
 
+/* Beyond the part of the state that the plugin declared for its steps, the bytes are those of init. */
+static void assert_limit_holds(const struct subject *s)
+{
+    const uint64_t from = s->now.prepared.is_limited ? s->now.prepared.step_bytes : s->now.state_bytes;
+    assert_true(from <= s->now.state_bytes);
+    assert_memory_equal((const unsigned char *)s->now.abi.state + from, (const unsigned char *)s->own_state + from, s->now.state_bytes - from);
+}
+
 static void check_steps(const char *path, const char *id)
 {
     struct subject a, b;
@@ -135,6 +143,7 @@ static void check_steps(const char *path, const char *id)
     assert_unbroken(&b);
     assert_true(a.hash == b.hash && subject_state_hash(&a) == subject_state_hash(&b));
     assert_true(a.now.descriptor->output_count == 0 || a.emitted > 0);
+    assert_limit_holds(&a);
     assert_true(oto_fnv1a64_more(OTO_FNV1A64_START, a.now.params.block, a.now.params.bytes) == params);
     subject_close(&a);
     subject_close(&b);
