@@ -19,7 +19,7 @@ struct options {
 };
 
 enum { KEY_TAU_MAX = 256, KEY_POSITIONS, KEY_RATE_TABLE, KEY_TEMPERATURE };
-#define DEFAULT_RUNS 16
+#define DEFAULT_RUNS 64
 
 /* X,Y,Z[:UNIT] */
 static bool split_columns(struct options *options, enum oto_part_triad triad, const char *argument)
@@ -172,7 +172,7 @@ int cli_fit(int argc, char **argv)
          "of the accelerometer, g-sensitivity of the gyroscope", 0},
         {"rate-table", KEY_RATE_TABLE, "FILE", 0, "CSV with columns reference_{x,y,z}_rad_s: scale and misalignment of the gyroscope", 0},
         {"temperature", KEY_TEMPERATURE, "FILE", 0, "CSV of a rest with a column temperature_degc: thermal polynomials", 0},
-        {"runs", 'R', "N", 0, "simulated runs as long as the log, for the test and the standard errors (default 16)", 0},
+        {"runs", 'R', "N", 0, "simulated runs as long as the log, for the test and the standard errors (default 64)", 0},
         {0}};
     static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {

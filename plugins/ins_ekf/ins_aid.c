@@ -5,6 +5,8 @@
 
 #define FRESH_NS 500000000 /* an odometer's speed shows standstill for this long */
 #define LONGEST_GAP_S 0.2  /* between two edges of an encoder */
+/* Half of the time over which the change of the rate is the angular acceleration: short for a body on springs (1 to 5 Hz). */
+#define HALF_SPAN_NS 20000000
 
 static double seconds(int64_t ns)
 {
@@ -20,12 +22,12 @@ struct past {
 };
 
 /* Reverses the last dt_s of the propagation from sample `before` to sample `now`. */
-static void go_back(const struct ins_plan *plan, const struct num_strapdown_sample *before,
+static void go_back(oto_vec3 gravity_enu_m_s2, const struct num_strapdown_sample *before,
                     const struct num_strapdown_sample *now, double dt_s, oto_quat *q, struct past *past)
 {
     const struct num_strapdown_delta delta = num_strapdown_between(before, now, dt_s);
     *q = oto_quat_mul(*q, oto_quat_from_rotvec(oto_vec3_neg(delta.angle_rad)));
-    const oto_vec3 gained = oto_vec3_add_scaled(oto_quat_rotate(*q, delta.velocity_m_s), plan->gravity_enu_m_s2, dt_s);
+    const oto_vec3 gained = oto_vec3_add_scaled(oto_quat_rotate(*q, delta.velocity_m_s), gravity_enu_m_s2, dt_s);
     past->position_enu_m = oto_vec3_add_scaled(past->position_enu_m, past->velocity_enu_m_s, -dt_s);
     past->position_enu_m = oto_vec3_add_scaled(past->position_enu_m, gained, 0.5 * dt_s);
     past->velocity_enu_m_s = oto_vec3_sub(past->velocity_enu_m_s, gained);
@@ -43,6 +45,7 @@ static struct num_strapdown_sample between(const struct num_strapdown_sample *a,
 static void go_back_to(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns, oto_quat *q, struct past *past)
 {
     const struct ins_history *history = &state->history;
+    const oto_vec3 gravity_enu_m_s2 = ins_gravity(plan, state);
     struct num_strapdown_sample now = ins_unbiased(plan, state, &state->sample);
     int64_t now_ns = state->time_ns;
     for (uint64_t k = 2; now_ns > t_ns; k++) {
@@ -54,7 +57,7 @@ static void go_back_to(const struct ins_plan *plan, const struct ins_state *stat
         if (to_ns > before_ns) {
             before = between(&before, &now, seconds(to_ns - before_ns) / seconds(now_ns - before_ns));
         }
-        go_back(plan, &before, &now, seconds(now_ns - to_ns), q, past);
+        go_back(gravity_enu_m_s2, &before, &now, seconds(now_ns - to_ns), q, past);
         now = before;
         now_ns = to_ns;
     }
@@ -74,6 +77,45 @@ static struct past past_of(const struct ins_plan *plan, const struct ins_state *
     past.r = oto_mat3_from_quat(q);
     past.past_from_body = oto_mat3_mul(oto_mat3_transpose(past.r), oto_mat3_from_quat(nav->q_enu_from_body));
     return past;
+}
+
+/* ---- the force at another place than the IMU's ---- */
+
+/* The rate at t_ns: linear between the kept samples, constant before and after them. */
+static oto_vec3 rate_at(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns)
+{
+    const struct ins_history *history = &state->history;
+    const uint64_t kept = history->count < INS_HISTORY ? history->count : INS_HISTORY;
+    struct num_strapdown_sample after = state->sample;
+    int64_t after_ns = state->time_ns;
+    for (uint64_t k = 2; k <= kept && after_ns > t_ns; k++) {
+        const uint64_t place = (history->count - k) % INS_HISTORY;
+        const int64_t before_ns = history->time_ns[place];
+        if (before_ns <= t_ns) {
+            const double part = seconds(t_ns - before_ns) / seconds(after_ns - before_ns);
+            const struct num_strapdown_sample sample = between(&history->sample[place], &after, part);
+            return ins_unbiased(plan, state, &sample).angular_rate_rad_s;
+        }
+        after = history->sample[place];
+        after_ns = before_ns;
+    }
+    return ins_unbiased(plan, state, &after).angular_rate_rad_s;
+}
+
+/*
+ * The specific force at a place `lever_m` from the IMU: f + α × l + ω × (ω × l). On a car that pitches on its springs the
+ * IMU above the axle feels some tenths of a m/s² that the wheels do not transmit.
+ */
+static oto_vec3 force_at(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns,
+                         const struct past *past, oto_vec3 lever_m)
+{
+    const int64_t from_ns = t_ns - HALF_SPAN_NS;
+    const int64_t to_ns = t_ns + HALF_SPAN_NS < state->time_ns ? t_ns + HALF_SPAN_NS : state->time_ns;
+    const oto_vec3 rate = past->rate_body_rad_s;
+    const oto_vec3 change = oto_vec3_sub(rate_at(plan, state, to_ns), rate_at(plan, state, from_ns));
+    const oto_vec3 accel = oto_vec3_scale(change, to_ns > from_ns ? 1.0 / seconds(to_ns - from_ns) : 0.0);
+    const oto_vec3 centripetal = oto_vec3_cross(rate, oto_vec3_cross(rate, lever_m));
+    return oto_vec3_add(past->force_body_m_s2, oto_vec3_add(oto_vec3_cross(accel, lever_m), centripetal));
 }
 
 /* Decides whether a measurement can be used: refused if it is not finite, late if it is older than the limit. */
@@ -102,11 +144,17 @@ static oto_vec3 velocity_of_point(const struct ins_plan *plan, const struct past
     return oto_vec3_add(imu, oto_vec3_cross(past->rate_body_rad_s, lever_m));
 }
 
-/* Adds the derivatives, by the accelerometer bias, of `factor` times the specific force along a body axis. */
-static void add_force_row(const struct ins_plan *plan, uint32_t axis, double factor, double *h)
+/* Adds the derivatives, by the biases, of `factor` times the specific force of force_at along a body axis. */
+static void add_force_row(const struct ins_plan *plan, const struct past *past, oto_vec3 lever_m, uint32_t axis,
+                          double factor, double *h)
 {
+    const oto_vec3 rate = past->rate_body_rad_s;
+    const oto_mat3 by_rate = oto_mat3_add(oto_mat3_skew(oto_vec3_cross(rate, lever_m)),
+                                          oto_mat3_mul(oto_mat3_skew(rate), oto_mat3_skew(lever_m)));
+    const oto_mat3 by_gyro_bias = oto_mat3_mul(by_rate, plan->body_from_sensor);
     for (uint32_t i = 0; i < 3; i++) {
         h[INS_BA + i] -= factor * plan->body_from_sensor.m[axis][i];
+        h[INS_BG + i] += factor * by_gyro_bias.m[axis][i];
     }
 }
 
@@ -155,13 +203,15 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
         return NUM_USED;
     }
     const struct encoder_lag lag = encoder_lag(&plan->params, speed_m_s);
-    const struct past past = past_of(plan, state, t_ns - (int64_t)(lag.mean_s * 1e9));
+    const int64_t read_ns = t_ns - (int64_t)(lag.mean_s * 1e9);
+    const struct past past = past_of(plan, state, read_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->odometer_body_m, j);
+    const oto_vec3 force = force_at(plan, state, read_ns, &past, plan->odometer_body_m);
     const double sign = plan->params.odometer_signed == 0 && velocity.x < 0.0 ? -1.0 : 1.0;
-    const double direction = velocity.x < 0.0 ? -1.0 : 1.0, force_m_s2 = direction * past.force_body_m_s2.x;
+    const double direction = velocity.x < 0.0 ? -1.0 : 1.0, force_m_s2 = direction * force.x;
     const uint32_t slip = force_m_s2 < 0.0 ? INS_SLIP + 1 : INS_SLIP;
     const double accel_m_s2 =
-        past.force_body_m_s2.x + oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->gravity_enu_m_s2).x;
+        force.x + oto_quat_rotate_inv(state->nav.q_enu_from_body, ins_gravity(plan, state)).x;
     const double by_lag_m_s = accel_m_s2 * lag.sigma_s;
     const double scale = ins_aid(state, INS_SCALE), slipped = 1.0 + ins_aid(state, slip) * force_m_s2;
     row.m = 1;
@@ -172,7 +222,7 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
         row.jacobian[s] = scale * slipped * j[s];
     }
     row.jacobian[INS_SCALE] = slipped * velocity.x;
-    add_force_row(plan, 0, scale * ins_aid(state, slip) * direction * velocity.x, row.jacobian);
+    add_force_row(plan, &past, plan->odometer_body_m, 0, scale * ins_aid(state, slip) * direction * velocity.x, row.jacobian);
     row.jacobian[slip] = scale * force_m_s2 * velocity.x;
     row.jacobian[INS_COLOURED] = 1.0;
     return ins_correct(state, INS_ROW_ODOMETER, t_ns, &row);
@@ -197,8 +247,8 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
     const double *sigma = plan->params.nonholonomic_sigma_m_s;
     const struct past past = past_of(plan, state, state->time_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->nonholonomic_body_m, j);
-    const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->gravity_enu_m_s2);
-    const oto_vec3 felt = oto_vec3_add(past.force_body_m_s2, gravity);
+    const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, ins_gravity(plan, state));
+    const oto_vec3 felt = oto_vec3_add(force_at(plan, state, state->time_ns, &past, plan->nonholonomic_body_m), gravity);
     const double across[2] = {velocity.y, velocity.z}, accel[2] = {felt.y, felt.x};
     const oto_mat3 by_tilt = oto_mat3_skew(gravity);
     memset(row.jacobian, 0, 2 * INS_STATES * sizeof *row.jacobian);
@@ -211,7 +261,7 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
             h[s] = j[(1 + i) * INS_STATES + s] - angle * j[s];
         }
         const double factor = -ins_aid(state, INS_COMPLIANCE + i) * velocity.x;
-        add_force_row(plan, 1 - i, factor, h);
+        add_force_row(plan, &past, plan->nonholonomic_body_m, 1 - i, factor, h);
         for (uint32_t k = 0; k < 3; k++) {
             h[INS_THETA + k] += factor * by_tilt.m[1 - i][k];
         }
@@ -274,16 +324,21 @@ void ins_say_what_holds(const struct ins_plan *plan, struct ins_state *state)
 
 /* ---- magnetometer ---- */
 
-/* With u = R̂ m, the field in ENU axes: a rotation φ changes the azimuth of u by φz − uz (ux φx + uy φy) / (ux² + uy²). */
+/*
+ * With u = R̂ m, the field in ENU axes: a rotation φ changes the azimuth of u by φz − uz (ux φx + uy φy) / (ux² + uy²). Here
+ * the azimuth of the known field stands for that of u: the noise of the measured one is also in the innovation, and a Jacobian
+ * that is correlated with it would move roll and pitch to one side.
+ */
 bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body, double heading_error_rad,
                      struct num_kalman_row *measured)
 {
     const oto_vec3 u = oto_quat_rotate(q_enu_from_body, field_body), known = plan->mag_field_enu;
-    const double square = u.x * u.x + u.y * u.y, sigma = plan->params.magnetometer_sigma_deg * OTO_DEG;
-    if (!(square > 1e-4 * u.z * u.z) || !(square > 0.0)) {
+    const double level = oto_hypot(u.x, u.y), sigma = plan->params.magnetometer_sigma_deg * OTO_DEG;
+    if (!(level > 0.01 * oto_fabs(u.z)) || !(level > 0.0)) {
         return false;
     }
-    const oto_vec3 by_turn = oto_vec3_make(-u.z * u.x / square, -u.z * u.y / square, 1.0);
+    const double by_tilt = -u.z / (level * oto_hypot(known.x, known.y));
+    const oto_vec3 by_turn = oto_vec3_make(by_tilt * known.x, by_tilt * known.y, 1.0);
     measured->m = 1;
     measured->gate = plan->magnetometer_gate;
     measured->noise[0] = sigma * sigma;

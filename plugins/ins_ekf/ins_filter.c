@@ -98,7 +98,7 @@ static void transition(const struct ins_plan *plan, const struct ins_state *stat
     const oto_mat3 identity = oto_mat3_identity(), r = oto_mat3_from_quat(state->nav.q_enu_from_body);
     const oto_mat3 back = oto_mat3_transpose(oto_mat3_from_quat(oto_quat_from_rotvec(delta->angle_rad)));
     const oto_vec3 u = ins_velocity_body(state), dv = delta->velocity_m_s;
-    const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->gravity_enu_m_s2);
+    const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, ins_gravity(plan, state));
     const oto_vec3 u_after = oto_mat3_mul_vec(back, oto_vec3_add_scaled(oto_vec3_add(u, dv), gravity, dt_s));
     const oto_mat3 half_turned = oto_mat3_add(identity, oto_mat3_scale(oto_mat3_skew(delta->angle_rad), 0.5));
     const oto_mat3 half_back = oto_mat3_add(identity, oto_mat3_scale(oto_mat3_skew(delta->angle_rad), -0.5));
@@ -148,7 +148,7 @@ static void propagate(const struct ins_plan *plan, struct ins_state *state, cons
     transition(plan, state, &delta, dt_s, f);
     add_noise(plan, state, 0.5 * dt_s, state->p);
     num_matrix_propagate(INS_STATES, f, state->p);
-    num_strapdown_advance(&state->nav, &delta, dt_s, plan->gravity_enu_m_s2, plan->earth_rate_enu_rad_s);
+    num_strapdown_advance(&state->nav, &delta, dt_s, ins_gravity(plan, state), plan->earth_rate_enu_rad_s);
     add_noise(plan, state, 0.5 * dt_s, state->p);
     state->gyro_bias = relaxed(state->gyro_bias, &plan->gyroscope, dt_s);
     state->accel_bias = relaxed(state->accel_bias, &plan->accelerometer, dt_s);

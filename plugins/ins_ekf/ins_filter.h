@@ -69,7 +69,8 @@ struct ins_plan {
     oto_quat q_body_from_sensor;
     oto_mat3 body_from_sensor;
     oto_vec3 imu_body_m;
-    oto_vec3 gravity_enu_m_s2, earth_rate_enu_rad_s;
+    oto_vec3 gravity_enu_m_s2, earth_rate_enu_rad_s; /* gravity: at the origin */
+    double gravity_change_1_s2;                      /* g/R of the round Earth; 0: gravity is the same everywhere */
     oto_vec3 mag_field_enu; /* only its azimuth is used: the horizontal part points to magnetic north */
     double mag_magnitude_t; /* 0: unknown */
     oto_vec3 odometer_body_m, fix_body_m; /* relative to the IMU */
@@ -161,6 +162,13 @@ static inline double ins_aid(const struct ins_state *state, uint32_t place)
 static inline oto_vec3 ins_rate_body(const struct ins_plan *plan, const struct ins_state *state)
 {
     return oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(state->sample.angular_rate_rad_s, state->gyro_bias));
+}
+
+/* Gravity at the IMU: on a round Earth it points to its centre, and falls with 2g/R of height. */
+static inline oto_vec3 ins_gravity(const struct ins_plan *plan, const struct ins_state *state)
+{
+    const oto_vec3 p = state->nav.position_enu_m;
+    return oto_vec3_add_scaled(plan->gravity_enu_m_s2, oto_vec3_make(-p.x, -p.y, 2.0 * p.z), plan->gravity_change_1_s2);
 }
 
 /* Velocity of the IMU in body axes. */

@@ -38,6 +38,7 @@ const struct oto_param ins_param_table[INS_PARAM_COUNT] = {
     TRIAD(gyroscope, "rad_s", "rad/s", 1.2e-4, 0.005, 1e-5),
     TRIAD(accelerometer, "m_s2", "m/s^2", 1.2e-3, 0.1, 1e-4),
     SWITCH("earth_rate", earth_rate, 0, "the Earth turns, as with `environment.earth_rate`"),
+    SWITCH("gravity_turns", gravity_turns, 0, "gravity turns with the place and falls with height, as with `environment.gravity: wgs84`"),
     WORD("align.from", align, aligns, "rest: levelled at standstill; given: from `initial` at the first sample"),
     WORD("align.heading", heading, headings, "rest: heading from initial.rpy_deg, or from the magnetometer"),
     ABOVE("align.duration_s", align_s, 3600, 1, "s", "rest: of the standstill that is averaged over"),

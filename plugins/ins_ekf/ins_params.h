@@ -27,7 +27,7 @@ struct ins_params {
     double sample_rate_hz;
     int64_t psd; /* enum ins_psd */
     struct ins_triad_params gyroscope, accelerometer;
-    int64_t earth_rate;
+    int64_t earth_rate, gravity_turns;
     /* alignment */
     int64_t align;          /* enum ins_align */
     int64_t heading;        /* enum ins_heading */
@@ -59,7 +59,7 @@ struct ins_params {
     double late_limit_s, max_imu_gap_s, gap_accel_m_s2, gap_rate_rad_s;
 };
 
-enum { INS_PARAM_COUNT = 72 };
+enum { INS_PARAM_COUNT = 73 };
 extern const struct oto_param ins_param_table[INS_PARAM_COUNT];
 
 #endif

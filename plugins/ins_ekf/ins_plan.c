@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#define EARTH_RADIUS_M 6371000.0
 #define OFFSET_SIGMA_M 300.0 /* initial sigma of the barometer's offset: weather changes the height by up to 250 m */
 
 #include "otolith/environment.h"
@@ -194,6 +195,7 @@ enum oto_status ins_plan_make(const struct oto_host *host, const struct oto_setu
     plan->origin = (oto_geodetic){setup->origin_latitude_rad, setup->origin_longitude_rad, setup->origin_altitude_m};
     plan_air(plan);
     plan->gravity_enu_m_s2 = setup->gravity_enu_m_s2;
+    plan->gravity_change_1_s2 = params->gravity_turns != 0 ? oto_vec3_norm(setup->gravity_enu_m_s2) / EARTH_RADIUS_M : 0.0;
     if (params->earth_rate != 0) {
         plan->earth_rate_enu_rad_s = oto_earth_rate_enu_rad_s(setup->origin_latitude_rad);
     }

@@ -182,7 +182,11 @@ static enum num_outcome aid(const struct ins_plan *plan, struct ins_state *state
 {
     switch (row) {
     case INS_ROW_ODOMETER: return ins_filter_odometer(plan, state, state->time_ns, 7.0);
-    case INS_ROW_MAGNETOMETER: return ins_filter_magnetometer(plan, state, state->time_ns, oto_vec3_make(2e-5, -1e-5, -3e-5));
+    case INS_ROW_MAGNETOMETER: { /* the Jacobian is that at the known azimuth, from which the attitude is perturbed */
+        const oto_vec3 field_enu = oto_vec3_add(oto_vec3_scale(plan->mag_field_enu, 1e-6), oto_vec3_make(0, 0, 1e-5));
+        const oto_quat q = oto_quat_from_rpy(0.2, -0.3, 1.0);
+        return ins_filter_magnetometer(plan, state, state->time_ns, oto_quat_rotate_inv(q, field_enu));
+    }
     case INS_ROW_POSITION: return ins_filter_position(plan, state, state->time_ns - age_ns, oto_vec3_make(9, 18, 31));
     case INS_ROW_GNSS: {
         const struct ins_fix fix = {.place = oto_geodetic_from_enu(plan->origin, oto_vec3_make(9, 18, 31)),
@@ -321,6 +325,89 @@ static void an_encoders_speed_is_that_of_the_middle_of_its_mean(void **unused)
     assert_true(fabs(moved_by_mean_speed(0.02, 0.0, 2.02)) < 1e-5);
     /* edges 0.1 m apart, 47.7 ms: samples without an edge repeat the speed of 47.7 ms ago */
     assert_true(fabs(moved_by_mean_speed(0.02, 0.1, 2.095445)) < 1e-5);
+}
+
+/* ---- the force at the wheels ---- */
+
+/*
+ * A body that pitches with α about y: above the axle the IMU feels α h more ahead than the wheels transmit, 0.25 m/s² here.
+ * Slip of 10 % a m/s² at 10 m/s makes 0.25 m/s of it.
+ */
+static void slip_follows_the_force_at_the_axle_and_not_that_at_the_imu(void **unused)
+{
+    struct rig rig;
+    const double pitch_accel_rad_s2 = 0.5, speed_m_s = 10.0, slip_s2_m = 0.1, force_m_s2 = -1.0;
+    (void)unused;
+    rig_open(&rig);
+    rig.bindings[INS_IMU].mount_position_body_m = oto_vec3_make(0, 0, 0.5);
+    rig.bindings[INS_IMU].q_body_from_sensor = oto_quat_identity();
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_start(&rig.host);
+    struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    imu.linear_acceleration_m_s2.x = force_m_s2 + 0.5 * pitch_accel_rad_s2; /* α × (0, 0, 0.5) */
+    for (int t = 0; t <= 100; t += 10) {
+        imu.angular_velocity_rad_s.y = pitch_accel_rad_s2 * 0.001 * (t - 50);
+        assert_int_equal(give(&rig, INS_IMU, t * ms, t * ms, &imu), OTO_STEP_OK);
+    }
+    struct ins_state *state = state_of(&rig);
+    state->aids[INS_SLIP + 1 - INS_AID] = slip_s2_m;
+    state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, oto_vec3_make(speed_m_s, 0, 0));
+    const double at_axle_m_s = speed_m_s - 0.5 * imu.angular_velocity_rad_s.y;
+    const double tread_m_s = at_axle_m_s * (1.0 + slip_s2_m * force_m_s2);
+    assert_int_equal(ins_filter_odometer(plan_of(&rig), state, state->time_ns, tread_m_s), NUM_USED);
+    assert_near(state->rows[INS_ROW_ODOMETER].innovation[0], 0, 0.002); /* ω² h of the last 20 ms */
+    mini_close(&rig.host);
+}
+
+/*
+ * White noise of the field leaves roll and pitch where they are: with the measured azimuth in the Jacobian its square would
+ * remain, here 10 degrees of noise. The mean of N turns of deviation s is s/√N; the tolerance is 5 of them.
+ */
+static void noise_of_the_field_does_not_tilt(void **unused)
+{
+    enum { FIELDS = 4000 };
+    struct rig rig;
+    double sum = 0.0, square = 0.0;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_set(&rig.host, "magnetometer.magnitude_percent", 0);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 10, oto_quat_identity());
+    const struct ins_state begin = *state_of(&rig);
+    const struct oto_rng_key key = {1, 2};
+    const oto_vec3 field_ut = rig.host.setup.mag_field_enu_ut;
+    for (uint32_t n = 0; n < FIELDS; n++) {
+        struct ins_state state = begin;
+        double z[3];
+        oto_normals(key, n, 0, OTO_RNG_DOMAIN_SAMPLE, z, 3);
+        const oto_vec3 noisy_ut = oto_vec3_add_scaled(field_ut, oto_vec3_make(z[0], z[1], z[2]), 3.7);
+        const oto_vec3 body_ut = oto_quat_rotate_inv(state.nav.q_enu_from_body, noisy_ut);
+        (void)ins_filter_magnetometer(plan_of(&rig), &state, state.time_ns, oto_vec3_scale(body_ut, 1e-6));
+        const oto_vec3 turn = oto_quat_to_rotvec(oto_quat_mul(oto_quat_conj(begin.nav.q_enu_from_body), state.nav.q_enu_from_body));
+        sum += turn.x;
+        square += turn.x * turn.x;
+    }
+    assert_near(sum / FIELDS, 0, 5.0 * sqrt(square) / FIELDS);
+    mini_close(&rig.host);
+}
+
+/* 3 km east of the origin the plumb line leans 3/6371 to the west, and 3 km up gravity is weaker by 6/6371. */
+static void gravity_turns_with_the_place_on_a_round_earth(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "gravity_turns", 1);
+    mini_start(&rig.host);
+    struct ins_state *state = state_of(&rig);
+    const double g = oto_vec3_norm(rig.host.setup.gravity_enu_m_s2);
+    state->nav.position_enu_m = oto_vec3_make(3000, 0, 3000);
+    const oto_vec3 gravity = ins_gravity(plan_of(&rig), state);
+    assert_near(gravity.x, -g * 3.0 / 6371.0, 1e-9);
+    assert_near(gravity.y, 0, 1e-12);
+    assert_near(gravity.z, -g * (1.0 - 6.0 / 6371.0), 1e-9);
+    mini_close(&rig.host);
 }
 
 /* Many fixes of one receiver do not average their correlated error away. */
@@ -825,6 +912,9 @@ int main(void)
         cmocka_unit_test(each_aid_has_its_derivatives),
         cmocka_unit_test(a_satellite_fix_places_the_antenna_and_starts_the_position),
         cmocka_unit_test(an_encoders_speed_is_that_of_the_middle_of_its_mean),
+        cmocka_unit_test(slip_follows_the_force_at_the_axle_and_not_that_at_the_imu),
+        cmocka_unit_test(noise_of_the_field_does_not_tilt),
+        cmocka_unit_test(gravity_turns_with_the_place_on_a_round_earth),
         cmocka_unit_test(fixes_do_not_average_below_their_correlated_error),
         cmocka_unit_test(a_record_without_a_fix_changes_nothing_and_another_mode_has_another_error),
         cmocka_unit_test(a_late_fix_is_compared_along_the_samples_since_then),
