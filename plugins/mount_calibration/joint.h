@@ -142,6 +142,7 @@ struct joint_filter {
     double bank_sum, bank_square_sum, bank_weight; /* sums over distance, from which the rms follows */
     double bank_power;                             /* rad² */
     double distance_m, since_bank_m;
+    double speed_square_m2_s; /* ∫ speed² dt */
     double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a_x² dt and ∫ a_y² dt since the last rest */
     double accel_ahead_m_s2, accel_left_m_s2, speed_m_s, yaw_rate_rad_s; /* of the last block */
     double gained_m_s;                     /* total speed gained and lost; pitch is observable only through it */

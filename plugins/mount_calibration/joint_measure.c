@@ -356,5 +356,6 @@ void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *fi
     }
     filter->forward_s += taken && body->velocity_m_s.x > REVERSES_M_S ? block->duration_s : 0.0;
     filter->distance_m += way_m;
+    filter->speed_square_m2_s += way_m * oto_fabs(body->velocity_m_s.x);
     joint_measure_road(plan, filter, block, body, way_m);
 }
