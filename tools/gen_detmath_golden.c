@@ -4,7 +4,6 @@
 #include <mpfr.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { RANDOM_POINTS = 100 };
 

@@ -40,7 +40,7 @@ FIXES = {"mode": "single", "single": {"position_sigma_m": 0, "position_white_m":
 FILTER = {"gyroscope": {"noise_density_rad_s_rthz": 1.2e-4, "bias_sigma_rad_s": 5.2e-3, "bias_walk_rad_s_rts": 1e-5},
           "accelerometer": {"noise_density_m_s2_rthz": 0.002, "bias_sigma_m_s2": 0.05, "bias_walk_m_s2_rts": 2e-4},
           "gnss": {"correlated_share": 0, "velocity_correlated_share": 0}}
-# The noise of the odometer as the filter is told: white, and correlated (ticks, delay while the car accelerates).
+# The noise of the odometer in the parameters of the filter: white, and correlated (ticks, delay while the car accelerates).
 ODOMETER_NOISE = {"noise": {"sigma_m_s": 0.05}, "scale": {"sigma_m_s": 0.05},
                   "encoder": {"sigma_m_s": 0.02, "coloured_sigma_m_s": 0.02, "coloured_tau_s": 0.3}}
 # On a level road without springs the constraint holds exactly.

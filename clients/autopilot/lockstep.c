@@ -44,6 +44,7 @@ void lockstep_leave(struct lockstep *lockstep)
 {
     oto_participant_leave(lockstep->participant);
     lockstep->participant = NULL;
+    lockstep->has_grant = false;
     lockstep->client = NULL;
     lockstep->vehicle = NULL;
 }
@@ -68,10 +69,16 @@ enum oto_status lockstep_follow(struct lockstep *lockstep, struct srv_program *p
     return status;
 }
 
+static bool is_controller(const struct lockstep *lockstep)
+{
+    return oto_participant_role_of(lockstep->participant) == OTO_ROLE_CONTROLLER;
+}
+
 bool lockstep_drives(const struct lockstep *lockstep)
 {
-    return oto_participant_role_of(lockstep->participant) == OTO_ROLE_MASTER &&
-           __atomic_load_n(&oto_client_header(lockstep->client)->mode, __ATOMIC_RELAXED) == OTO_MODE_EXTERNAL;
+    return is_controller(lockstep) ||
+           (oto_participant_role_of(lockstep->participant) == OTO_ROLE_MASTER &&
+            __atomic_load_n(&oto_client_header(lockstep->client)->mode, __ATOMIC_RELAXED) == OTO_MODE_EXTERNAL);
 }
 
 uint64_t lockstep_tick(const struct lockstep *lockstep)
@@ -81,20 +88,43 @@ uint64_t lockstep_tick(const struct lockstep *lockstep)
     return clock.tick;
 }
 
-static enum oto_status wait_for(struct lockstep *lockstep, uint64_t tick, bool drives, struct oto_error *error)
+/* As the master: allows the ticks, and waits for them. */
+static enum oto_status grant_until(struct lockstep *lockstep, uint64_t tick, struct oto_error *error)
 {
-    return drives ? oto_participant_wait_completed(lockstep->participant, tick, LOOK_MS, error)
-                  : oto_client_wait_tick(lockstep->client, tick - 1, LOOK_MS);
+    const enum oto_status status = oto_participant_run_until(lockstep->participant, tick, error);
+    return status == OTO_OK ? oto_participant_wait_completed(lockstep->participant, tick, LOOK_MS, error) : status;
+}
+
+/*
+ * As one of several that the ticks wait for: answers each grant until the one that begins at `tick`, which stays unanswered while
+ * the autopilot computes its next controls.
+ */
+static enum oto_status answer_until(struct lockstep *lockstep, uint64_t tick, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    while (status == OTO_OK && !(lockstep->has_grant && lockstep->grant.tick >= tick)) {
+        if (lockstep->has_grant) {
+            lockstep->has_grant = false;
+            status = oto_participant_done(lockstep->participant, tick < lockstep->grant.until ? tick : lockstep->grant.until);
+        }
+        if (status == OTO_OK) {
+            status = oto_participant_wait(lockstep->participant, LOOK_MS, &lockstep->grant, error);
+            lockstep->has_grant = status == OTO_OK;
+        }
+    }
+    return status;
 }
 
 enum oto_status lockstep_run(struct lockstep *lockstep, struct srv_program *program, uint64_t tick, struct oto_error *error)
 {
     enum oto_status status = OTO_TIMEOUT;
     while (status == OTO_TIMEOUT) {
-        const bool drives = lockstep_drives(lockstep); /* its mode can change while the world runs */
-        status = drives ? oto_participant_run_until(lockstep->participant, tick, error) : OTO_OK;
-        if (status == OTO_OK) {
-            status = wait_for(lockstep, tick, drives, error);
+        if (is_controller(lockstep)) {
+            status = answer_until(lockstep, tick, error);
+        } else if (lockstep_drives(lockstep)) { /* its mode can change while the world runs */
+            status = grant_until(lockstep, tick, error);
+        } else {
+            status = oto_client_wait_tick(lockstep->client, tick - 1, LOOK_MS);
         }
         if (status == OTO_TIMEOUT) {
             if (srv_program_must_end(program)) {

@@ -1,7 +1,7 @@
 /*
- * The world's side of an autopilot in the loop: a participant that gives a vehicle's controls and reads its sensors. In a world of
- * mode `external` it is the master of the clock: the world makes a tick only when the autopilot has answered (lockstep). In other
- * modes the world runs by itself and the newest controls hold. One thread.
+ * The world's side of an autopilot in the loop: a participant that gives a vehicle's controls and reads its sensors. The world makes
+ * a tick only when the autopilot has answered (lockstep), if the participant is the master of the clock in mode `external`, or one of
+ * the controllers that the ticks wait for. Else the world runs by itself and the newest controls hold. One thread.
  */
 #ifndef AUTOPILOT_LOCKSTEP_H
 #define AUTOPILOT_LOCKSTEP_H
@@ -16,6 +16,8 @@ struct lockstep {
     struct oto_participant *participant; /* NULL: not joined */
     struct oto_client *client;           /* client of the participant */
     const char *vehicle;
+    struct oto_grant grant; /* of a controller: the newest one, which is answered when the autopilot has answered */
+    bool has_grant;
 };
 
 /* Joins; retries while a process that has just ended still has the name. OTO_UNSUPPORTED: the participant controls no vehicle. */
@@ -24,7 +26,7 @@ void lockstep_leave(struct lockstep *lockstep);
 /* After OTO_CLOSED: joins the next run of the world. OTO_CLOSED: the program must end; OTO_TIMEOUT: no run within wait_s. */
 enum oto_status lockstep_follow(struct lockstep *lockstep, struct srv_program *program, int64_t wait_s, struct oto_error *error);
 
-/* Whether this participant drives the clock. */
+/* Whether the world waits for this participant. */
 bool lockstep_drives(const struct lockstep *lockstep);
 /*
  * Makes the ticks up to `tick` under the newest controls, or waits until the world has made them. OTO_CLOSED: the run is over;

@@ -81,11 +81,6 @@ void mavlink_put_f32(struct mavlink_message *message, double value)
     put(message, bits, 4);
 }
 
-uint8_t mavlink_u8(const struct mavlink_message *message, uint32_t offset)
-{
-    return (uint8_t)get(message, offset, 1);
-}
-
 uint16_t mavlink_u16(const struct mavlink_message *message, uint32_t offset)
 {
     return (uint16_t)get(message, offset, 2);

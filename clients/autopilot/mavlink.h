@@ -33,7 +33,6 @@ void mavlink_put_u16(struct mavlink_message *message, uint16_t value);
 void mavlink_put_u32(struct mavlink_message *message, uint32_t value);
 void mavlink_put_u64(struct mavlink_message *message, uint64_t value);
 void mavlink_put_f32(struct mavlink_message *message, double value);
-uint8_t mavlink_u8(const struct mavlink_message *message, uint32_t offset);
 uint16_t mavlink_u16(const struct mavlink_message *message, uint32_t offset);
 uint64_t mavlink_u64(const struct mavlink_message *message, uint32_t offset);
 double mavlink_f32(const struct mavlink_message *message, uint32_t offset);

@@ -45,7 +45,7 @@ struct bridge {
     bool answers, waits;   /* answers: PX4 has sent controls; waits: PX4 reports that it runs in lockstep */
     bool asked;            /* PX4 has not answered the newest sample yet */
     int64_t state_interval_ns, state_due_ns, heartbeat_due_ns; /* simulated */
-    int64_t pace_ns;       /* real time of the next step before the first answer */
+    int64_t pace_ns;       /* before the first answer: real time of the next step */
     uint64_t steps, unanswered, repeated;
     uint64_t lost; /* samples of IMU 0 that were overwritten unread: without lockstep only */
 };

@@ -1,7 +1,6 @@
 #include "px4_messages.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "axes.h"
 #include "otolith/geodesy.h"

@@ -2,7 +2,6 @@
  * otolith allan FILE|TOPIC: overlapping Allan deviation of the columns of a CSV, or of the samples of a topic, with
  * intervals and fitted coefficients. The file is read row by row and may be larger than memory.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,14 +48,15 @@ int cli_check(int argc, char **argv)
     if (cli_sibling("otolithd", server, sizeof server, &error) != OTO_OK) {
         return cli_say(&error);
     }
-    char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
+    char **arguments = calloc((size_t)argc + 3, sizeof *arguments);
     if (arguments == NULL) {
         return cli_no_memory();
     }
     arguments[0] = server;
     arguments[1] = (char[]){"--check"};
+    arguments[2] = (char[]){"--follow-parent"}; /* a plugin's prepare that does not return ends with this program */
     for (int i = 1; i < argc; i++) {
-        arguments[i + 1] = argv[i];
+        arguments[i + 2] = argv[i];
     }
     const int code = run_check(server, arguments, argv[1]);
     free(arguments);

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SETS = 256 };
@@ -48,7 +47,7 @@ static enum oto_status set_params(struct estimation *this, struct oto_error *err
     if (this->options->params != NULL) {
         status = oto_document_read(this->options->params, NULL, &document, error);
         if (status == OTO_OK) {
-            status = oto_params_apply(descriptor, oto_document_root(document), params, warn, NULL, error);
+            status = oto_params_apply(descriptor, oto_document_root(document), params, error);
         }
         oto_document_close(document);
     }

@@ -3,7 +3,6 @@
 #include "json.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "otolith/records.h"

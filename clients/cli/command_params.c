@@ -3,7 +3,6 @@
 #include "json.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/pattern.h"
 

@@ -4,7 +4,6 @@
 #include "parts/parts.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct options {

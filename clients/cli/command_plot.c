@@ -1,7 +1,6 @@
 /* otolith plot FILE.csv... --y COLUMN --out FILE.svg: draws columns of CSV files over time or over another column. */
 #include "cli.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,4 @@
 /* otolith plugins, otolith params: the plugins that a world can name, and their parameters. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli.h"
 #include "json.h"
@@ -101,6 +99,10 @@ int cli_plugins(int argc, char **argv)
 /* The accepted values: "0 to 1", "above 0, to 5", "mems|mavs"; "" for any finite number. Words beside a number are appended. */
 static void describe_range(const struct oto_param *param, char *text, size_t bytes)
 {
+    if (param->type == OTO_PARAM_BOOL) {
+        (void)snprintf(text, bytes, "true|false");
+        return;
+    }
     const bool limited = param->minimum != 0.0 || param->maximum != 0.0, words_only = param->type == OTO_PARAM_I64;
     size_t used = 0;
     text[0] = '\0';

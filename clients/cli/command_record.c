@@ -1,6 +1,5 @@
 /* otolith record: records a running world as an MCAP file. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "attach/mirror.h"
 #include "bar.h"

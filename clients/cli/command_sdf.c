@@ -1,8 +1,6 @@
 /* otolith sdf import, otolith sdf export: convert IMUs between SDF XML and worlds. */
 #include "cli.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -132,7 +131,7 @@ static enum oto_status bind_params(struct run *run, struct oto_error *error)
         struct oto_document *document = NULL;
         status = oto_document_read(run->options->params, NULL, &document, error);
         if (status == OTO_OK) {
-            status = oto_params_apply(descriptor, oto_document_root(document), &run->instance.params, warn, NULL, error);
+            status = oto_params_apply(descriptor, oto_document_root(document), &run->instance.params, error);
         }
         oto_document_close(document);
     }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/plain_text.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 enum { MOST_NODES = 65536, MOST_SHOWN = 8 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_MS 5000
+#define WAIT_MS 60000 /* for the page to listen; on a busy machine its start takes long */
 
 struct options {
     struct cli_common common;
@@ -56,7 +56,7 @@ static enum oto_status print_link(const struct options *options, const struct cl
     char token[64] = "";
     if (link->link[0] == 0) {
         return oto_fail(error, OTO_NOT_FOUND, "this world has no page: write `web: true` in its file, or start it with "
-                        "--set web=true");
+                        "--set web=true; a recording, without --no-web");
     }
     const enum oto_status status = options->control ? read_control_token(link->tokens, token, sizeof token, error) : OTO_OK;
     if (status != OTO_OK) {

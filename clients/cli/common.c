@@ -82,11 +82,17 @@ enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *er
     return srv_duration_parse(text, ns) ? OTO_OK : oto_fail(error, OTO_INVALID, "'%s' is not a duration: expected " SRV_DURATION_FORM, text);
 }
 
+/* A negative number without the space that cli_parse put before it. */
+static const char *as_typed(const char *text)
+{
+    return text[0] == ' ' && text[1] == '-' ? text + 1 : text;
+}
+
 int64_t cli_option_duration(const struct argp_state *state, const char *option, const char *text, int64_t least_ns)
 {
     int64_t ns = 0;
     if (!srv_duration_parse(text, &ns) || ns < least_ns) {
-        argp_error(state, "%s '%s': a duration from %" PRId64 " ns is accepted: " SRV_DURATION_FORM, option, text, least_ns);
+        argp_error(state, "%s '%s': a duration from %" PRId64 " ns is accepted: " SRV_DURATION_FORM, option, as_typed(text), least_ns);
     }
     return ns;
 }
@@ -96,9 +102,9 @@ double cli_option_positive(const struct argp_state *state, const char *option, c
     struct oto_error error = {0};
     double number = 0.0;
     if (cli_positive(text, &number, &error) != OTO_OK) {
-        argp_error(state, "%s '%s': a positive number is accepted", option, text);
+        argp_error(state, "%s '%s': a positive number is accepted", option, as_typed(text));
     } else if (number > most) {
-        argp_error(state, "%s '%s': a number up to %g is accepted", option, text, most);
+        argp_error(state, "%s '%s': a number up to %g is accepted", option, as_typed(text), most);
     }
     return number;
 }
@@ -108,7 +114,7 @@ uint64_t cli_option_count(const struct argp_state *state, const char *option, co
     struct oto_error error = {0};
     uint64_t number = 0;
     if (cli_count(text, &number, &error) != OTO_OK || number < least || number > most) {
-        argp_error(state, "%s '%s': a whole number from %" PRIu64 " to %" PRIu64 " is accepted", option, text, least, most);
+        argp_error(state, "%s '%s': a whole number from %" PRIu64 " to %" PRIu64 " is accepted", option, as_typed(text), least, most);
     }
     return number;
 }
@@ -366,14 +372,14 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
 }
 
 /*
- * argp takes "-0.5" for an option. No option is a digit, so a space is put before every negative number. All readers of
- * numbers skip the space; cli_argument() removes it from positional arguments. The copies live as long as the program.
+ * argp takes "-0.5" for an option. No option is a digit, so a space is put before every argument that begins as a
+ * negative number. All readers of numbers skip the space; cli_argument() removes it from positional arguments. The
+ * copies live as long as the program.
  */
 static char *protect_number(char *argument)
 {
     char *copy = NULL;
-    if (argument[0] != '-' || strspn(argument + 1, ".,0123456789eE+-") != strlen(argument + 1) ||
-        strpbrk(argument, "0123456789") == NULL) {
+    if (argument[0] != '-' || strcspn(argument + 1, "0123456789") != (size_t)(argument[1] == '.')) {
         return argument;
     }
     if (asprintf(&copy, " %s", argument) < 0) {
@@ -384,7 +390,7 @@ static char *protect_number(char *argument)
 
 char *cli_argument(char *argument)
 {
-    return argument[0] == ' ' && argument[1] == '-' ? argument + 1 : argument;
+    return argument + (as_typed(argument) - argument);
 }
 
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input)

@@ -114,30 +114,44 @@ enum oto_status cli_draw_value(const struct oto_value *law, uint64_t seed, char 
 
 /* ---- YAML ---- */
 
-static void write_scalar(FILE *to, const struct oto_value *value)
+/* Writes a text in single quotes, or with the escapes of JSON if it has control characters. */
+static void write_quoted(FILE *to, const char *text)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
-    if (!value->quoted && value->text[strspn(value->text, plain)] == '\0') {
-        (void)fputs(value->text, to);
+    if (strpbrk(text, "\n\r\t") != NULL) {
+        json_text(to, text);
         return;
     }
     (void)fputc('\'', to);
-    for (const char *c = value->text; *c != '\0'; c++) {
+    for (const char *c = text; *c != '\0'; c++) {
         (void)fputs(*c == '\'' ? "''" : (const char[]){*c, '\0'}, to);
     }
     (void)fputc('\'', to);
+}
+
+static void write_text(FILE *to, const char *text, bool quoted)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
+    if (!quoted && text[strspn(text, plain)] == '\0') {
+        (void)fputs(text, to);
+    } else {
+        write_quoted(to, text);
+    }
 }
 
 void cli_value_yaml(FILE *to, const struct oto_value *value)
 {
     const bool is_map = value->kind == OTO_VALUE_MAP;
     if (value->kind == OTO_VALUE_SCALAR) {
-        write_scalar(to, value);
+        write_text(to, oto_value_is_null(value) ? "null" : value->text, value->quoted);
         return;
     }
     (void)fputc(is_map ? '{' : '[', to);
     for (uint32_t i = 0; i < value->count; i++) {
-        (void)fprintf(to, "%s%s%s", i > 0 ? ", " : "", is_map ? value->items[i]->key : "", is_map ? ": " : "");
+        (void)fputs(i > 0 ? ", " : "", to);
+        if (is_map) {
+            write_text(to, value->items[i]->key, false);
+            (void)fputs(": ", to);
+        }
         cli_value_yaml(to, value->items[i]);
     }
     (void)fputc(is_map ? '}' : ']', to);

@@ -1,6 +1,5 @@
 #include "server_process.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,7 +11,8 @@
 
 #include "base/monotonic.h"
 
-#define START_LIMIT_NS INT64_C(20000000000) /* of a start or restart of the server */
+#define START_NOTICE_S 20 /* a start or restart of the server that takes longer is mentioned */
+#define START_LIMIT_S 600
 #define POLL_MS 5                           /* between checks whether the server has ended */
 
 extern char **environ;
@@ -83,10 +83,33 @@ static bool is_of(const struct server_process *server, uint32_t writer)
     return parent == (long)server->pid;
 }
 
+struct start {
+    int64_t begun_ns;
+    bool told;
+};
+
+/* Whether the server is still to be waited for. A large world or a busy machine needs long; a plugin that never returns is given up. */
+static bool may_start(struct server_process *server, struct start *start, struct oto_error *error)
+{
+    if (cli_interrupted() || server_ended(server)) {
+        return false;
+    }
+    const int64_t waited_s = (srv_now_ns() - start->begun_ns) / 1000000000;
+    if (!start->told && waited_s >= START_NOTICE_S) {
+        start->told = true;
+        cli_print_line(stderr, "otolith: the server has been loading the world for %d s; Ctrl-C ends it", START_NOTICE_S);
+    }
+    if (waited_s >= START_LIMIT_S) {
+        (void)oto_fail(error, OTO_TIMEOUT, "the server did not finish loading the world within %d s: a plugin may not return", START_LIMIT_S);
+        return false;
+    }
+    return true;
+}
+
 struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error)
 {
-    const int64_t deadline_ns = srv_now_ns() + START_LIMIT_NS;
-    while (!cli_interrupted() && srv_now_ns() < deadline_ns && !server_ended(server)) {
+    struct start start = {.begun_ns = srv_now_ns()};
+    while (may_start(server, &start, error)) {
         struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith run"};
         struct oto_client *client = NULL;
         if (oto_client_open(&options, &client, error) == OTO_OK) {
@@ -103,18 +126,18 @@ struct oto_client *server_attach(struct server_process *server, const char *worl
 
 enum oto_status server_reattach(struct server_process *server, struct oto_client *client, struct oto_error *error)
 {
-    const int64_t deadline_ns = srv_now_ns() + START_LIMIT_NS;
-    while (!cli_interrupted() && !server_ended(server)) {
+    struct start start = {.begun_ns = srv_now_ns()};
+    while (may_start(server, &start, error)) {
         const enum oto_status status = oto_client_reattach(client, POLL_MS, error);
         if (status == OTO_OK && !is_of(server, oto_client_header(client)->writer_pid)) {
             return oto_fail(error, OTO_CONFLICT, "another server has taken the name of world '%s'",
                             oto_client_header(client)->world);
         }
-        if (status != OTO_TIMEOUT || srv_now_ns() >= deadline_ns) {
+        if (status != OTO_TIMEOUT) {
             return status;
         }
     }
-    return OTO_CLOSED;
+    return cli_interrupted() || server_ended(server) ? OTO_CLOSED : OTO_TIMEOUT;
 }
 
 void server_stop(struct server_process *server)

@@ -36,6 +36,7 @@ struct view {
     uint32_t shown_count;
     struct oto_clock clock;
     int64_t sim_before_ns;
+    int64_t end_ns; /* simulated time at which the run ends; 0: it is not known */
     bool is_mirror, has_begun; /* over the wire; the first sample has arrived, from which its rates count */
     unsigned char *payload;
     uint32_t first, selected; /* topmost row and selected row, of those that are shown */

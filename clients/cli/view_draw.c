@@ -170,12 +170,25 @@ static double max_us(const struct oto_histogram *histogram)
     return (double)__atomic_load_n(&histogram->max_ns, __ATOMIC_RELAXED) * 1e-3;
 }
 
+/* "t 2.00 of 60 s, 58 s left" or, of a run without an end, "t 2.00 s". */
+static void write_time(const struct view *view, char *text, size_t bytes)
+{
+    const double now_s = (double)view->clock.sim_time_ns * 1e-9, end_s = (double)view->end_ns * 1e-9;
+    const double speed = view->clock.real_time_factor;
+    if (view->end_ns > 0 && speed > 0.0) {
+        (void)snprintf(text, bytes, "t %.2f of %g s, %.0f s left", now_s, end_s, fmax(end_s - now_s, 0.0) / speed);
+    } else {
+        (void)snprintf(text, bytes, "t %.2f s", now_s);
+    }
+}
+
 static void draw_timing(struct page *page, const struct view *view)
 {
     const struct oto_segment_header *header = oto_client_header(view->client);
-    line(page, "%s  %s  t %.2f s  speed x%.3f  ticks %" PRIu64 "  late %" PRIu64 "  overruns %" PRIu64, header->world,
-         state_text(header), (double)view->clock.sim_time_ns * 1e-9, view->clock.real_time_factor, view->clock.tick,
-         counter_of(header, OTO_COUNTER_LATE), counter_of(header, OTO_COUNTER_OVERRUNS));
+    char time[96];
+    write_time(view, time, sizeof time);
+    line(page, "%s  %s  %s  speed x%.3f  late %" PRIu64 "  overruns %" PRIu64 "  ticks %" PRIu64, header->world, state_text(header), time,
+         view->clock.real_time_factor, counter_of(header, OTO_COUNTER_LATE), counter_of(header, OTO_COUNTER_OVERRUNS), view->clock.tick);
     line(page, "lateness p50 %.1f p99 %.1f max %.0f us   work p50 %.1f p99 %.1f max %.0f us",
          oto_histogram_quantile_us(&header->lateness, 0.5), oto_histogram_quantile_us(&header->lateness, 0.99), max_us(&header->lateness),
          oto_histogram_quantile_us(&header->work, 0.5), oto_histogram_quantile_us(&header->work, 0.99), max_us(&header->work));

@@ -12,8 +12,8 @@
 #include "fmu_model.h"
 #include "otolith/mailbox.h"
 #include "otolith/sim.h"
+#include "unsupported.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define PATH_BYTES 4096
 #define STEP_TOLERANCE 1e-6 /* of a tick */
 
@@ -96,10 +96,10 @@ static bool open_world(struct fmu *fmu)
     return find_sensor(fmu);
 }
 
-EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging,
+FMU_EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging,
                                          bool event_mode, bool early_return, const uint32_t *intermediate, size_t intermediate_count,
                                          void *environment, log_message *log, void *update);
-EXPORT void fmi3FreeInstance(struct fmu *fmu);
+FMU_EXPORT void fmi3FreeInstance(struct fmu *fmu);
 
 /* The token is compared with the file resources/token, which the export wrote beside the world. */
 static bool is_token(const char *resources, const char *token)
@@ -114,7 +114,7 @@ static bool is_token(const char *resources, const char *token)
     return read && token != NULL && strcmp(text, token) == 0;
 }
 
-EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging,
+FMU_EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging,
                                          bool event_mode, bool early_return, const uint32_t *intermediate, size_t intermediate_count,
                                          void *environment, log_message *log, void *update)
 {
@@ -147,7 +147,7 @@ EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, co
     return fmu;
 }
 
-EXPORT void fmi3FreeInstance(struct fmu *fmu)
+FMU_EXPORT void fmi3FreeInstance(struct fmu *fmu)
 {
     if (fmu != NULL) {
         oto_sim_close(fmu->sim);
@@ -155,8 +155,8 @@ EXPORT void fmi3FreeInstance(struct fmu *fmu)
     }
 }
 
-EXPORT int fmi3Reset(struct fmu *fmu);
-EXPORT int fmi3Reset(struct fmu *fmu)
+FMU_EXPORT int fmi3Reset(struct fmu *fmu);
+FMU_EXPORT int fmi3Reset(struct fmu *fmu)
 {
     oto_sim_close(fmu->sim);
     fmu->sim = NULL;
@@ -165,9 +165,9 @@ EXPORT int fmi3Reset(struct fmu *fmu)
 
 /* ---- variables ---- */
 
-EXPORT int fmi3GetFloat64(struct fmu *fmu, const uint32_t *references, size_t count, double *values, size_t value_count);
-EXPORT int fmi3SetFloat64(struct fmu *fmu, const uint32_t *references, size_t count, const double *values, size_t value_count);
-EXPORT int fmi3GetInt64(struct fmu *fmu, const uint32_t *references, size_t count, int64_t *values, size_t value_count);
+FMU_EXPORT int fmi3GetFloat64(struct fmu *fmu, const uint32_t *references, size_t count, double *values, size_t value_count);
+FMU_EXPORT int fmi3SetFloat64(struct fmu *fmu, const uint32_t *references, size_t count, const double *values, size_t value_count);
+FMU_EXPORT int fmi3GetInt64(struct fmu *fmu, const uint32_t *references, size_t count, int64_t *values, size_t value_count);
 
 static bool get_float(const struct fmu *fmu, uint32_t reference, double *value)
 {
@@ -246,7 +246,7 @@ static bool get_whole(const struct fmu *fmu, uint32_t reference, int64_t *value)
     }
 }
 
-EXPORT int fmi3GetFloat64(struct fmu *fmu, const uint32_t *references, size_t count, double *values, size_t value_count)
+FMU_EXPORT int fmi3GetFloat64(struct fmu *fmu, const uint32_t *references, size_t count, double *values, size_t value_count)
 {
     bool known = count == value_count;
     for (size_t i = 0; known && i < count; i++) {
@@ -255,7 +255,7 @@ EXPORT int fmi3GetFloat64(struct fmu *fmu, const uint32_t *references, size_t co
     return known ? OK : fail(fmu, "fmi3GetFloat64: a value reference is unknown, or of another type");
 }
 
-EXPORT int fmi3GetInt64(struct fmu *fmu, const uint32_t *references, size_t count, int64_t *values, size_t value_count)
+FMU_EXPORT int fmi3GetInt64(struct fmu *fmu, const uint32_t *references, size_t count, int64_t *values, size_t value_count)
 {
     bool known = count == value_count;
     for (size_t i = 0; known && i < count; i++) {
@@ -264,7 +264,7 @@ EXPORT int fmi3GetInt64(struct fmu *fmu, const uint32_t *references, size_t coun
     return known ? OK : fail(fmu, "fmi3GetInt64: a value reference is unknown, or of another type");
 }
 
-EXPORT int fmi3SetFloat64(struct fmu *fmu, const uint32_t *references, size_t count, const double *values, size_t value_count)
+FMU_EXPORT int fmi3SetFloat64(struct fmu *fmu, const uint32_t *references, size_t count, const double *values, size_t value_count)
 {
     for (size_t i = 0; i < count; i++) {
         if (count != value_count || references[i] < FMU_INPUTS || references[i] >= FMU_INPUTS + FMU_INPUT_COUNT) {
@@ -287,9 +287,9 @@ static void make_truth(const double *in, struct oto_truth_record *truth)
                                        .angular_accel_body_rad_s2 = oto_vec3_make(in[16], in[17], in[18])};
 }
 
-EXPORT int fmi3DoStep(struct fmu *fmu, double at, double step, bool no_set_state_prior, bool *event, bool *terminate, bool *early,
+FMU_EXPORT int fmi3DoStep(struct fmu *fmu, double at, double step, bool no_set_state_prior, bool *event, bool *terminate, bool *early,
                       double *last);
-EXPORT int fmi3DoStep(struct fmu *fmu, double at, double step, bool no_set_state_prior, bool *event, bool *terminate, bool *early,
+FMU_EXPORT int fmi3DoStep(struct fmu *fmu, double at, double step, bool no_set_state_prior, bool *event, bool *terminate, bool *early,
                       double *last)
 {
     struct oto_truth_record truth;
@@ -314,8 +314,8 @@ EXPORT int fmi3DoStep(struct fmu *fmu, double at, double step, bool no_set_state
 
 /* ---- state ---- */
 
-EXPORT int fmi3FreeFMUState(struct fmu *fmu, struct state **state);
-EXPORT int fmi3FreeFMUState(struct fmu *fmu, struct state **state)
+FMU_EXPORT int fmi3FreeFMUState(struct fmu *fmu, struct state **state);
+FMU_EXPORT int fmi3FreeFMUState(struct fmu *fmu, struct state **state)
 {
     (void)fmu;
     if (state != NULL && *state != NULL) {
@@ -326,8 +326,8 @@ EXPORT int fmi3FreeFMUState(struct fmu *fmu, struct state **state)
     return OK;
 }
 
-EXPORT int fmi3GetFMUState(struct fmu *fmu, struct state **state);
-EXPORT int fmi3GetFMUState(struct fmu *fmu, struct state **state)
+FMU_EXPORT int fmi3GetFMUState(struct fmu *fmu, struct state **state);
+FMU_EXPORT int fmi3GetFMUState(struct fmu *fmu, struct state **state)
 {
     struct oto_error error = {0};
     struct state *made = calloc(1, sizeof *made);
@@ -341,8 +341,8 @@ EXPORT int fmi3GetFMUState(struct fmu *fmu, struct state **state)
     return OK;
 }
 
-EXPORT int fmi3SetFMUState(struct fmu *fmu, const struct state *state);
-EXPORT int fmi3SetFMUState(struct fmu *fmu, const struct state *state)
+FMU_EXPORT int fmi3SetFMUState(struct fmu *fmu, const struct state *state);
+FMU_EXPORT int fmi3SetFMUState(struct fmu *fmu, const struct state *state)
 {
     struct oto_error error = {0};
     if (oto_sim_restore(fmu->sim, state->checkpoint, state->bytes, &error) != OTO_OK) {
@@ -352,16 +352,16 @@ EXPORT int fmi3SetFMUState(struct fmu *fmu, const struct state *state)
     return OK;
 }
 
-EXPORT int fmi3SerializedFMUStateSize(struct fmu *fmu, const struct state *state, size_t *bytes);
-EXPORT int fmi3SerializedFMUStateSize(struct fmu *fmu, const struct state *state, size_t *bytes)
+FMU_EXPORT int fmi3SerializedFMUStateSize(struct fmu *fmu, const struct state *state, size_t *bytes);
+FMU_EXPORT int fmi3SerializedFMUStateSize(struct fmu *fmu, const struct state *state, size_t *bytes)
 {
     (void)fmu;
     *bytes = sizeof state->values + state->bytes;
     return OK;
 }
 
-EXPORT int fmi3SerializeFMUState(struct fmu *fmu, const struct state *state, unsigned char *bytes, size_t count);
-EXPORT int fmi3SerializeFMUState(struct fmu *fmu, const struct state *state, unsigned char *bytes, size_t count)
+FMU_EXPORT int fmi3SerializeFMUState(struct fmu *fmu, const struct state *state, unsigned char *bytes, size_t count);
+FMU_EXPORT int fmi3SerializeFMUState(struct fmu *fmu, const struct state *state, unsigned char *bytes, size_t count)
 {
     if (count < sizeof state->values + state->bytes) {
         return fail(fmu, "fmi3SerializeFMUState: fewer bytes than fmi3SerializedFMUStateSize");
@@ -371,8 +371,8 @@ EXPORT int fmi3SerializeFMUState(struct fmu *fmu, const struct state *state, uns
     return OK;
 }
 
-EXPORT int fmi3DeserializeFMUState(struct fmu *fmu, const unsigned char *bytes, size_t count, struct state **state);
-EXPORT int fmi3DeserializeFMUState(struct fmu *fmu, const unsigned char *bytes, size_t count, struct state **state)
+FMU_EXPORT int fmi3DeserializeFMUState(struct fmu *fmu, const unsigned char *bytes, size_t count, struct state **state);
+FMU_EXPORT int fmi3DeserializeFMUState(struct fmu *fmu, const unsigned char *bytes, size_t count, struct state **state)
 {
     struct state *made = calloc(1, sizeof *made);
     if (made == NULL || count <= sizeof made->values || (made->checkpoint = malloc(count - sizeof made->values)) == NULL) {
@@ -389,91 +389,14 @@ EXPORT int fmi3DeserializeFMUState(struct fmu *fmu, const unsigned char *bytes, 
 
 /* ---- the rest of the standard ---- */
 
-EXPORT const char *fmi3GetVersion(void);
-EXPORT const char *fmi3GetVersion(void)
+FMU_EXPORT const char *fmi3GetVersion(void);
+FMU_EXPORT const char *fmi3GetVersion(void)
 {
     return "3.0";
 }
 
-/* Functions that change nothing here: no mode has another behaviour. */
-#define NOTHING_TO_DO(name)                                                                                            \
-    EXPORT int name(void);                                                                                             \
-    EXPORT int name(void)                                                                                              \
-    {                                                                                                                  \
-        return OK;                                                                                                     \
-    }
-NOTHING_TO_DO(fmi3SetDebugLogging)
-NOTHING_TO_DO(fmi3EnterInitializationMode)
-NOTHING_TO_DO(fmi3ExitInitializationMode)
-NOTHING_TO_DO(fmi3Terminate)
-
-/* Importers find every function by name, also those of capabilities that this FMU does not claim. */
-#define NOT_SUPPORTED(name)                                                                                            \
-    EXPORT int name(void);                                                                                             \
-    EXPORT int name(void)                                                                                              \
-    {                                                                                                                  \
-        return ERROR;                                                                                                  \
-    }
-#define NOT_INSTANTIATED(name)                                                                                         \
-    EXPORT void *name(void);                                                                                           \
-    EXPORT void *name(void)                                                                                            \
-    {                                                                                                                  \
-        return NULL;                                                                                                   \
-    }
-NOT_INSTANTIATED(fmi3InstantiateModelExchange)
-NOT_INSTANTIATED(fmi3InstantiateScheduledExecution)
-NOT_SUPPORTED(fmi3EnterEventMode)
-NOT_SUPPORTED(fmi3EnterStepMode)
-NOT_SUPPORTED(fmi3EnterConfigurationMode)
-NOT_SUPPORTED(fmi3ExitConfigurationMode)
-NOT_SUPPORTED(fmi3GetFloat32)
-NOT_SUPPORTED(fmi3GetInt8)
-NOT_SUPPORTED(fmi3GetUInt8)
-NOT_SUPPORTED(fmi3GetInt16)
-NOT_SUPPORTED(fmi3GetUInt16)
-NOT_SUPPORTED(fmi3GetInt32)
-NOT_SUPPORTED(fmi3GetUInt32)
-NOT_SUPPORTED(fmi3GetUInt64)
-NOT_SUPPORTED(fmi3GetBoolean)
-NOT_SUPPORTED(fmi3GetString)
-NOT_SUPPORTED(fmi3GetBinary)
-NOT_SUPPORTED(fmi3GetClock)
-NOT_SUPPORTED(fmi3SetFloat32)
-NOT_SUPPORTED(fmi3SetInt8)
-NOT_SUPPORTED(fmi3SetUInt8)
-NOT_SUPPORTED(fmi3SetInt16)
-NOT_SUPPORTED(fmi3SetUInt16)
-NOT_SUPPORTED(fmi3SetInt32)
-NOT_SUPPORTED(fmi3SetUInt32)
-NOT_SUPPORTED(fmi3SetInt64)
-NOT_SUPPORTED(fmi3SetUInt64)
-NOT_SUPPORTED(fmi3SetBoolean)
-NOT_SUPPORTED(fmi3SetString)
-NOT_SUPPORTED(fmi3SetBinary)
-NOT_SUPPORTED(fmi3SetClock)
-NOT_SUPPORTED(fmi3GetNumberOfVariableDependencies)
-NOT_SUPPORTED(fmi3GetVariableDependencies)
-NOT_SUPPORTED(fmi3GetDirectionalDerivative)
-NOT_SUPPORTED(fmi3GetAdjointDerivative)
-NOT_SUPPORTED(fmi3GetIntervalDecimal)
-NOT_SUPPORTED(fmi3GetIntervalFraction)
-NOT_SUPPORTED(fmi3GetShiftDecimal)
-NOT_SUPPORTED(fmi3GetShiftFraction)
-NOT_SUPPORTED(fmi3SetIntervalDecimal)
-NOT_SUPPORTED(fmi3SetIntervalFraction)
-NOT_SUPPORTED(fmi3SetShiftDecimal)
-NOT_SUPPORTED(fmi3SetShiftFraction)
-NOT_SUPPORTED(fmi3EvaluateDiscreteStates)
-NOT_SUPPORTED(fmi3UpdateDiscreteStates)
-NOT_SUPPORTED(fmi3EnterContinuousTimeMode)
-NOT_SUPPORTED(fmi3CompletedIntegratorStep)
-NOT_SUPPORTED(fmi3SetTime)
-NOT_SUPPORTED(fmi3SetContinuousStates)
-NOT_SUPPORTED(fmi3GetContinuousStateDerivatives)
-NOT_SUPPORTED(fmi3GetEventIndicators)
-NOT_SUPPORTED(fmi3GetContinuousStates)
-NOT_SUPPORTED(fmi3GetNominalsOfContinuousStates)
-NOT_SUPPORTED(fmi3GetNumberOfEventIndicators)
-NOT_SUPPORTED(fmi3GetNumberOfContinuousStates)
-NOT_SUPPORTED(fmi3GetOutputDerivatives)
-NOT_SUPPORTED(fmi3ActivateModelPartition)
+/* No mode has another behaviour. */
+FMU_FUNCTION(int, fmi3SetDebugLogging, OK)
+FMU_FUNCTION(int, fmi3EnterInitializationMode, OK)
+FMU_FUNCTION(int, fmi3ExitInitializationMode, OK)
+FMU_FUNCTION(int, fmi3Terminate, OK)

@@ -1,6 +1,5 @@
 #include "node.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

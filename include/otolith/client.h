@@ -50,7 +50,7 @@ struct oto_tls_files {
 
 struct oto_client_options {
     uint32_t size;
-    int32_t timeout_ms;      /* timeout of connecting and of each request; 0: 5000 */
+    int32_t timeout_ms;      /* timeout of connecting and of each request; 0: 20000 */
     const char *world;       /* NULL: OTOLITH_WORLD, else the only running world; an error lists the candidates */
     const char *socket_path; /* control socket, used instead of `world`; NULL: none */
     const char *name;        /* name of the client in events; NULL: the program's name */

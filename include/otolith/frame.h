@@ -76,7 +76,6 @@ OTO_API uint32_t oto_schema_total(const struct oto_schema *schema);
 OTO_API uint32_t oto_schema_channel_count(const struct oto_schema *schema);
 /* The `view` of these channels is not valid. */
 OTO_API const struct oto_channel *oto_schema_channel(const struct oto_schema *schema, uint32_t index);
-OTO_API const struct oto_channel *oto_schema_find(const struct oto_schema *schema, const char *topic);
 
 #ifdef __cplusplus
 }

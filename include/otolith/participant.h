@@ -26,7 +26,7 @@ struct oto_participant;
 
 struct oto_participant_options {
     uint32_t size;
-    int32_t timeout_ms;      /* timeout of connecting and joining; 0: 5000 */
+    int32_t timeout_ms;      /* timeout of connecting and joining; 0: 20000 */
     const char *world;       /* as in struct oto_client_options */
     const char *socket_path; /* control socket, used instead of `world`; NULL: none */
     const char *name;        /* name of the participant in the world file */

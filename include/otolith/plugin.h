@@ -122,7 +122,20 @@ struct oto_host {
                                   struct oto_table_view *table, struct oto_error *error);
     /* Reports a warning: `otolith check` and the server's log show it. */
     void (*warn)(void *context, const char *sentence);
+    /*
+     * Returns a constant copy of `bytes` that lives as long as the prepared data. Instances that share equal bytes get the
+     * same copy, so a tick of many units reads it once. NULL when out of memory. A host whose `size` ends before this
+     * member does not have it: use oto_host_share.
+     */
+    const void *(*share)(void *context, const void *bytes, size_t count);
 };
+
+/* host->share; NULL if the host does not have it. */
+static inline const void *oto_host_share(const struct oto_host *host, const void *bytes, size_t count)
+{
+    const bool has = host->size >= offsetof(struct oto_host, share) + sizeof host->share && host->share != NULL;
+    return has ? host->share(host->context, bytes, count) : NULL;
+}
 
 struct oto_input_binding; /* otolith/estimator.h */
 struct oto_input_sample;

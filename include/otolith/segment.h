@@ -50,6 +50,19 @@ enum oto_clock_mode {
     OTO_MODE_EXTERNAL = 5
 };
 
+/* The names that world files, commands and reports use; "" for a number that is none. */
+static inline const char *oto_mode_name(uint32_t mode)
+{
+    static const char *const names[] = {"", "realtime", "asap", "step", "lockstep", "external"};
+    return mode < sizeof names / sizeof *names ? names[mode] : "";
+}
+
+static inline const char *oto_server_state_name(uint32_t state)
+{
+    static const char *const names[] = {"init", "running", "paused", "fault", "closing", "ended"};
+    return state < sizeof names / sizeof *names ? names[state] : "";
+}
+
 /* clang-format off */
 #define OTO_COUNTER_TABLE(X) \
     X(TICKS, "ticks")                     /* completed in this run */ \

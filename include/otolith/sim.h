@@ -53,6 +53,11 @@ struct oto_sim_options {
  * in this process, as fast as oto_sim_step is called. On failure *sim is NULL.
  */
 OTO_API enum oto_status oto_sim_open(const struct oto_sim_options *options, struct oto_sim **sim, struct oto_error *error);
+/*
+ * Closes *sim and opens a world by other options, for many runs of which each has parameters of its own: plugins that both
+ * worlds have are kept, and their files are not read again. *sim may be NULL, and is NULL after a failure.
+ */
+OTO_API enum oto_status oto_sim_reopen(const struct oto_sim_options *options, struct oto_sim **sim, struct oto_error *error);
 OTO_API void oto_sim_close(struct oto_sim *sim); /* NULL is allowed */
 
 /*

@@ -9,13 +9,27 @@ enum oto_status num_sensor_prepare(const struct oto_host *host, const struct oto
                                    const struct num_timing_params *timing, bool extended, bool delta,
                                    const double *field_enu_ut, struct num_sensor_plan *plan, struct oto_error *error)
 {
-    enum oto_status status = num_timing_prepare(timing, setup, delta, &plan->timing, error);
-    plan->extended = extended || delta || plan->timing.looks_back || plan->timing.has_clock;
+    struct num_timing *prepared = (struct num_timing *)host->alloc(host->context, sizeof *prepared);
+    if (prepared == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the timing of a sensor");
+    }
+    enum oto_status status = num_timing_prepare(timing, setup, delta, prepared, error);
+    plan->timing = prepared;
+    plan->extended = extended || delta || prepared->looks_back || prepared->has_clock;
     if (status == OTO_OK && field_enu_ut != NULL) {
         status = num_field_prepare(host, setup, field_enu_ut, &plan->has_own_field, error);
         plan->own_field_enu_ut = oto_vec3_from_array(field_enu_ut);
     }
     return status;
+}
+
+void num_suite_share(const struct oto_host *host, struct num_suite_plan *plan)
+{
+    const struct num_suite_common *shared =
+        (const struct num_suite_common *)oto_host_share(host, &plan->own_common, sizeof plan->own_common);
+    if (shared != NULL) {
+        plan->common = shared;
+    }
 }
 
 enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, const struct oto_instance *instance,
@@ -25,9 +39,9 @@ enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, c
     struct num_exposure felt = *truth;
     struct oto_sensor_input past;
     enum oto_step_status status = OTO_STEP_OK;
-    if (plan->timing.looks_back) {
+    if (plan->timing->looks_back) {
         unsigned char *band = (unsigned char *)instance->state + sensor->model_state_bytes;
-        status = num_timing_feel(&plan->timing, step, plan->has_own_field ? &plan->own_field_enu_ut : NULL,
+        status = num_timing_feel(plan->timing, step, plan->has_own_field ? &plan->own_field_enu_ut : NULL,
                                  (struct num_band_state *)(void *)band, &past);
         felt = (struct num_exposure){step->n, &past, &past.mag_field_sensor_ut};
     }
@@ -35,7 +49,7 @@ enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, c
         const enum oto_step_status own = sensor->measure_extended(plan, instance->state, truth, &felt, step);
         status = own > status ? own : status;
     }
-    num_timing_stamp(&plan->timing, step, sensor->ports);
+    num_timing_stamp(plan->timing, step, sensor->ports);
     return status;
 }
 

@@ -20,7 +20,7 @@ struct num_sensor_plan {
     bool extended; /* `measure_extended` makes the samples */
     bool has_own_field;
     oto_vec3 own_field_enu_ut; /* valid if has_own_field */
-    struct num_timing timing;
+    const struct num_timing *timing; /* not a member: most sensors do not read it in a step */
 };
 
 /* The exposure of a sensor at sample n. */
@@ -57,6 +57,9 @@ enum oto_status num_sensor_prepare(const struct oto_host *host, const struct oto
                                    const struct num_timing_params *timing, bool extended, bool delta,
                                    const double *field_enu_ut, struct num_sensor_plan *plan, struct oto_error *error);
 
+/* Exchanges the plan's own constants for the copy that all units with equal constants read. Call at the end of prepare. */
+void num_suite_share(const struct oto_host *host, struct num_suite_plan *plan);
+
 enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, const struct oto_instance *instance,
                                               const struct oto_step *step, const struct num_exposure *truth);
 
@@ -86,8 +89,8 @@ static inline struct num_exposure num_sensor_expose(const struct num_sensor_plan
 static inline const struct num_coloured *num_sensor_coloured(const struct num_sensor_plan *plan,
                                                              struct num_band_state *band, struct num_coloured *coloured)
 {
-    *coloured = (struct num_coloured){&plan->timing.band.colour, band->colour};
-    return plan->timing.band.substeps > 0 ? coloured : NULL;
+    *coloured = (struct num_coloured){&plan->timing->band.colour, band->colour};
+    return plan->timing->band.substeps > 0 ? coloured : NULL;
 }
 
 static inline __attribute__((always_inline)) enum oto_step_status

@@ -11,14 +11,14 @@
 /* Clamps a value, then rounds it half away from zero, as the MAVS document requires. Returns bit `lane` for each saturated axis. */
 NUM_INLINE uint32_t num_digitise(const struct num_sample *sample, num_pack value_u, uint32_t lane)
 {
-    const struct num_suite_plan *plan = sample->plan;
-    const num_pack limit_u = num_pack_load(&plan->limit_u[lane]);
-    const num_pack_mask beyond = (num_pack_mask)(num_pack_abs(value_u) > num_pack_load(&plan->range_u[lane]));
+    const struct num_suite_common *common = sample->common;
+    const num_pack limit_u = num_pack_load(&common->limit_u[lane]);
+    const num_pack_mask beyond = (num_pack_mask)(num_pack_abs(value_u) > num_pack_load(&common->range_u[lane]));
     num_pack kept = num_pack_select((num_pack_mask)(value_u > limit_u), limit_u, value_u);
     kept = num_pack_select((num_pack_mask)(kept < -limit_u), -limit_u, kept);
     num_tap_write(sample, NUM_TAP_SATURATION, lane, kept - value_u);
-    if ((plan->terms & NUM_HAS_RESOLUTION) != 0) {
-        const num_pack resolution_u = num_pack_load(&plan->resolution_u[lane]);
+    if ((common->terms & NUM_HAS_RESOLUTION) != 0) {
+        const num_pack resolution_u = num_pack_load(&common->resolution_u[lane]);
         const num_pack rounded = resolution_u * num_pack_round_half_away(kept / resolution_u);
         const num_pack digital = num_pack_select((num_pack_mask)(resolution_u > 0.0), rounded, kept);
         num_tap_write(sample, NUM_TAP_QUANTISATION, lane, digital - kept);
@@ -59,8 +59,10 @@ NUM_INLINE double num_self_heating(const struct num_suite_extras *extras, uint64
 NUM_INLINE void num_measure_job(struct num_suite_job *job, uint32_t slots, uint32_t active, bool extended)
 {
     const struct num_suite_plan *plan = job->plan;
+    const struct num_suite_common *common = plan->common;
     struct num_sample sample;
     sample.plan = plan;
+    sample.common = common;
     sample.walk_u = job->walk_u;
     sample.instability = job->instability;
     sample.measured_u = job->measured_u;
@@ -72,8 +74,8 @@ NUM_INLINE void num_measure_job(struct num_suite_job *job, uint32_t slots, uint3
     sample.slots = slots;
     sample.active = active;
     sample.degrees =
-        (plan->temperature_degc == NUM_TEMPERATURE_WORLD ? job->temperature_degc : plan->temperature_degc) - 25.0;
-    if (extended && (plan->terms & NUM_HAS_SELF_HEATING) != 0) {
+        (common->temperature_degc == NUM_TEMPERATURE_WORLD ? job->temperature_degc : common->temperature_degc) - 25.0;
+    if (extended && (common->terms & NUM_HAS_SELF_HEATING) != 0) {
         sample.degrees += num_self_heating(&plan->extras, job->n);
     }
     sample.degrees_percent = sample.degrees / 100.0;
@@ -85,7 +87,7 @@ NUM_INLINE void num_measure_job(struct num_suite_job *job, uint32_t slots, uint3
     if (active > 2) {
         num_take_three(&sample.truth_u[6], job->truth_u[2]);
     }
-    if (plan->law == NUM_LAW_MAVS) {
+    if (common->law == NUM_LAW_MAVS) {
         num_draw_w(plan, job->n, sample.w);
         job->saturated = num_measure_all(&sample, true);
     } else {
@@ -99,9 +101,9 @@ NUM_INLINE void num_measure_job(struct num_suite_job *job, uint32_t slots, uint3
 /* Measures a job with the slots of its sensor as constants: three slots of which two or three are active, or one slot. */
 NUM_INLINE void num_measure_shape(struct num_suite_job *job, bool extended)
 {
-    if (job->plan->slots == 1) {
+    if (job->plan->common->slots == 1) {
         num_measure_job(job, 1, 1, extended);
-    } else if (job->plan->active == 2) {
+    } else if (job->plan->common->active == 2) {
         num_measure_job(job, 3, 2, extended);
     } else {
         num_measure_job(job, 3, 3, extended);

@@ -133,24 +133,25 @@ NUM_INLINE void num_draw_deviates(const struct num_suite_plan *plan, uint64_t n,
 {
     uint64_t words[NUM_SUITE_BLOCKS][4];
     const struct num_family family = num_family_of(plan->noise_key, n);
-    const uint32_t count = plan->block_count;
+    const struct num_suite_common *common = plan->common;
+    const uint32_t count = common->block_count;
     num_deviates_close(deviates);
     for (uint32_t i = 0; i < count; i++) {
-        num_family_block(&family, plan->blocks[i], words[i]);
+        num_family_block(&family, common->blocks[i], words[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
-        num_normal4(words[i], &deviates[4 * plan->blocks[i]]);
+        num_normal4(words[i], &deviates[4 * common->blocks[i]]);
     }
 }
 
 /* Law mavs: sets the random factor w of each slot. */
 NUM_INLINE void num_draw_w(const struct num_suite_plan *plan, uint64_t n, double w[4])
 {
-    if (plan->w != NUM_W_DOCUMENT && plan->w != NUM_W_CODE) {
-        w[0] = w[1] = w[2] = w[3] = plan->w;
+    if (plan->common->w != NUM_W_DOCUMENT && plan->common->w != NUM_W_CODE) {
+        w[0] = w[1] = w[2] = w[3] = plan->common->w;
         return;
     }
-    const double centre = plan->w == NUM_W_CODE ? 2.0 : 0.0;
+    const double centre = plan->common->w == NUM_W_CODE ? 2.0 : 0.0;
     const oto_philox_block four = oto_rng_block(plan->noise_key, n, 0, NUM_DRAW_MAVS_W, OTO_RNG_DOMAIN_SAMPLE);
     for (int i = 0; i < 4; i++) {
         w[i] = centre + oto_u11(four.v[i]);

@@ -11,6 +11,7 @@
 /* Values that all lane packs of one sample share. */
 struct num_sample {
     const struct num_suite_plan *plan;
+    const struct num_suite_common *common;
     double force_m_s2[3];
     const double *deviates; /* law mems */
     double *walk_u;
@@ -143,17 +144,18 @@ NUM_INLINE num_pack num_mavs_filter2(num_pack x)
 NUM_INLINE num_pack num_mavs(const struct num_sample *sample, uint32_t lane)
 {
     const struct num_suite_plan *plan = sample->plan;
+    const struct num_suite_common *common = sample->common;
     const num_pack w = NUM_PACK_OF(num_lane_w, lane, sample);
     const num_pack others = NUM_PACK_OF(num_others, lane, sample);
     num_pack beta1 = num_pack_all(0.0), beta3 = beta1;
-    if ((plan->terms & NUM_HAS_INSTABILITY) != 0) {
-        beta1 = num_mavs_filter1(w * num_pack_load(&plan->instability_u[lane]), plan->filter_offset);
+    if ((common->terms & NUM_HAS_INSTABILITY) != 0) {
+        beta1 = num_mavs_filter1(w * num_pack_load(&common->instability_u[lane]), common->filter_offset);
     }
-    if ((plan->terms & NUM_HAS_WALK) != 0) {
-        beta3 = num_mavs_filter2(w / plan->root_half_rate * num_pack_load(&plan->walk_u[lane]));
+    if ((common->terms & NUM_HAS_WALK) != 0) {
+        beta3 = num_mavs_filter2(w / common->root_half_rate * num_pack_load(&common->walk_u[lane]));
     }
-    const num_pack beta2 = w * plan->root_half_rate * num_pack_load(&plan->white_u[lane]);
-    const num_pack crossed = num_pack_load(&plan->misalignment[lane]) * others;
+    const num_pack beta2 = w * common->root_half_rate * num_pack_load(&common->white_u[lane]);
+    const num_pack crossed = num_pack_load(&common->misalignment[lane]) * others;
     const num_pack aligned = NUM_PACK_OF(num_own_axis, lane, sample) + crossed;
     const num_pack b = aligned + num_pack_load(&plan->bias_u[lane]);
     const num_pack c = beta1 + beta2 + beta3 + sample->degrees * num_pack_load(&plan->thermal_bias_u_degc[lane]) + b;
@@ -182,31 +184,32 @@ NUM_INLINE num_pack num_g_cross(const struct num_sample *sample, uint32_t lane)
 NUM_INLINE num_pack num_mems_certain(const struct num_sample *sample, uint32_t lane)
 {
     const struct num_suite_plan *plan = sample->plan;
+    const struct num_suite_common *common = sample->common;
     num_pack value_u = NUM_PACK_OF(num_own_axis, lane, sample);
-    if ((plan->terms & NUM_HAS_MATRIX) != 0) {
+    if ((common->terms & NUM_HAS_MATRIX) != 0) {
         value_u = NUM_PACK_OF(num_triad_axis, lane, sample, 0) * num_pack_load(&plan->columns[0][lane]) +
                   NUM_PACK_OF(num_triad_axis, lane, sample, 1) * num_pack_load(&plan->columns[1][lane]) +
                   NUM_PACK_OF(num_triad_axis, lane, sample, 2) * num_pack_load(&plan->columns[2][lane]);
         num_tap_matrix(sample, lane);
     }
-    if (sample->extended && (plan->terms & NUM_HAS_NONLINEARITY) != 0) {
+    if (sample->extended && (common->terms & NUM_HAS_NONLINEARITY) != 0) {
         const num_pack bent_u = value_u * value_u * (num_pack_load(&plan->extras.quadratic_1_u[lane]) +
                                                      num_pack_load(&plan->extras.cubic_1_u2[lane]) * value_u);
         value_u += bent_u;
         num_tap_write(sample, NUM_TAP_NONLINEARITY, lane, bent_u);
     }
-    if ((plan->terms & NUM_HAS_G_SENSITIVITY) != 0) {
+    if ((common->terms & NUM_HAS_G_SENSITIVITY) != 0) {
         const num_pack felt_u = num_pack_load(&plan->g_sensitivity_u_m_s2[lane]) *
                                 NUM_PACK_OF(num_own_force, lane, sample);
         value_u += felt_u;
         num_tap_write(sample, NUM_TAP_G_SENSITIVITY, lane, felt_u);
     }
-    if (sample->extended && (plan->terms & NUM_HAS_G_CROSS) != 0) {
+    if (sample->extended && (common->terms & NUM_HAS_G_CROSS) != 0) {
         const num_pack felt_u = num_g_cross(sample, lane);
         value_u += felt_u;
         num_tap_write(sample, NUM_TAP_G_CROSS, lane, felt_u);
     }
-    if (sample->extended && (plan->terms & NUM_HAS_G2_SENSITIVITY) != 0) {
+    if (sample->extended && (common->terms & NUM_HAS_G2_SENSITIVITY) != 0) {
         const num_pack f = NUM_PACK_OF(num_own_force, lane, sample);
         const num_pack rectified_u = num_pack_load(&plan->extras.g2_sensitivity_u_m2_s4[lane]) * (f * f);
         value_u += rectified_u;
@@ -221,16 +224,16 @@ NUM_INLINE double num_instability_lane(uint32_t lane, const struct num_sample *s
     if (lane >= 3 * sample->active) {
         return 0.0;
     }
-    const struct num_triad_plan *triad = &sample->plan->triads[lane / 3];
+    const struct num_suite_floor *floor = &sample->common->floors[lane / 3];
     const double deviate = sample->deviates[3 * sample->slots * NUM_INSTABILITY + lane];
-    if (sample->extended && (triad->terms & NUM_HAS_MARKOV) != 0) {
-        const struct num_markov *markov = &triad->markov[lane % 3];
+    if (sample->extended && (sample->plan->triads[lane / 3].terms & NUM_HAS_MARKOV) != 0) {
+        const struct num_markov *markov = &sample->plan->triads[lane / 3].markov[lane % 3];
         return num_instability_step(markov->decay, markov->drive, sample->instability[lane], deviate);
     }
-    if (triad->instability.count == 0) {
+    if (floor->count == 0) {
         return 0.0;
     }
-    return num_instability_step(triad->instability.decay, triad->instability.drive, sample->instability[lane], deviate);
+    return num_instability_step(floor->decay, floor->drive, sample->instability[lane], deviate);
 }
 
 /* Sum of the sines of an axis at this sample. Whole turns are subtracted first, while that is exact. */
@@ -289,30 +292,30 @@ NUM_INLINE void num_walk_store(const struct num_sample *sample, uint32_t lane, n
 /* The contributions of instability, white noise and walk; advances the state by one period. */
 NUM_INLINE num_pack num_mems_random(const struct num_sample *sample, uint32_t lane)
 {
-    const struct num_suite_plan *plan = sample->plan;
+    const struct num_suite_common *common = sample->common;
     num_pack sum_u = num_pack_all(0.0);
-    if ((plan->terms & NUM_HAS_INSTABILITY) != 0) {
+    if ((common->terms & NUM_HAS_INSTABILITY) != 0) {
         const num_pack unit = NUM_PACK_OF(num_instability_lane, lane, sample);
-        const num_pack instability_u = num_pack_load(&plan->instability_u[lane]) * unit;
+        const num_pack instability_u = num_pack_load(&common->instability_u[lane]) * unit;
         sum_u += instability_u;
         num_tap_write(sample, NUM_TAP_BIAS_INSTABILITY, lane, instability_u);
     }
-    if (sample->extended && (plan->terms & NUM_HAS_SINE) != 0) {
+    if (sample->extended && (common->terms & NUM_HAS_SINE) != 0) {
         sum_u += NUM_PACK_OF(num_sine_lane, lane, sample);
         num_tap_write(sample, NUM_TAP_BIAS_INSTABILITY, lane, sum_u);
     }
-    if ((plan->terms & NUM_HAS_WHITE) != 0) {
-        num_pack white_u = num_pack_load(&plan->white_u[lane]) * num_deviates(sample, NUM_WHITE, lane);
+    if ((common->terms & NUM_HAS_WHITE) != 0) {
+        num_pack white_u = num_pack_load(&common->white_u[lane]) * num_deviates(sample, NUM_WHITE, lane);
         if (sample->extended && sample->colour != NULL) {
-            white_u = num_pack_load(&plan->white_u[lane]) *
+            white_u = num_pack_load(&common->white_u[lane]) *
                       num_colour_lanes(sample, lane, num_deviates(sample, NUM_WHITE, lane));
         }
         sum_u += white_u;
         num_tap_write(sample, NUM_TAP_WHITE_NOISE, lane, white_u);
     }
-    if ((plan->terms & NUM_HAS_WALK) != 0) {
+    if ((common->terms & NUM_HAS_WALK) != 0) {
         const num_pack walk_u =
-            num_walk_load(sample, lane) + num_pack_load(&plan->walk_u[lane]) * num_deviates(sample, NUM_WALK, lane);
+            num_walk_load(sample, lane) + num_pack_load(&common->walk_u[lane]) * num_deviates(sample, NUM_WALK, lane);
         num_walk_store(sample, lane, walk_u);
         sum_u += walk_u;
         num_tap_write(sample, NUM_TAP_RANDOM_WALK, lane, walk_u);
@@ -335,11 +338,12 @@ NUM_INLINE void num_thermal_curve(const struct num_sample *sample, uint32_t lane
 NUM_INLINE num_pack num_mems(const struct num_sample *sample, uint32_t lane)
 {
     const struct num_suite_plan *plan = sample->plan;
+    const struct num_suite_common *common = sample->common;
     num_pack value_u = num_mems_certain(sample, lane) + num_mems_random(sample, lane);
-    if ((plan->terms & (NUM_HAS_THERMAL | (sample->extended ? NUM_HAS_THERMAL_CURVE : 0))) != 0) {
+    if ((common->terms & (NUM_HAS_THERMAL | (sample->extended ? NUM_HAS_THERMAL_CURVE : 0))) != 0) {
         num_pack bias_u = sample->degrees * num_pack_load(&plan->thermal_bias_u_degc[lane]);
         num_pack scale = 1.0 + sample->degrees_percent * num_pack_load(&plan->thermal_scale_percent_degc[lane]);
-        if (sample->extended && (plan->terms & NUM_HAS_THERMAL_CURVE) != 0) {
+        if (sample->extended && (common->terms & NUM_HAS_THERMAL_CURVE) != 0) {
             num_thermal_curve(sample, lane, &bias_u, &scale);
         }
         const num_pack warm_u = value_u + bias_u;

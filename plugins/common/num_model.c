@@ -19,15 +19,6 @@ const struct num_model *const num_models[] = {&num_model_stationary,
                                               &num_model_rigid_body_6dof,
                                               NULL};
 
-const struct num_model *num_model_find(const char *name)
-{
-    const struct num_model *const *model = num_models;
-    while (*model != NULL && strcmp((*model)->name, name) != 0) {
-        model++;
-    }
-    return *model;
-}
-
 enum oto_status num_model_reset(const struct num_model *model, const void *constants, const double *values,
                                 double *state, struct oto_error *error)
 {

@@ -38,7 +38,6 @@ extern const struct num_model num_model_stationary, num_model_constant_velocity,
 
 /* All models in the order above; NULL at the end. */
 extern const struct num_model *const num_models[];
-const struct num_model *num_model_find(const char *name); /* NULL: there is no such model */
 
 static inline uint32_t num_model_size(const struct num_model *model, const void *constants)
 {

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #define NUM_SPLINE_ORDER 6 /* quintic: degree 5 */
-#define NUM_SPLINE_MAX_CHANNELS 4
 
 struct num_spline_grid {
     double start_s, knot_s; /* knot k is at start_s + k·knot_s */

@@ -25,18 +25,18 @@ static enum oto_status check_law(const struct num_law_params *law, struct oto_er
  * Lists the Philox blocks with deviates in use. If one triad has a process, its deviates are drawn for all triads, because
  * lanes are packed in pairs.
  */
-static void plan_draws(const struct num_suite_setup *setup, struct num_suite_plan *plan)
+static void plan_draws(const struct num_suite_setup *setup, struct num_suite_common *common)
 {
     static const uint32_t has[NUM_PROCESSES] = {NUM_HAS_WHITE, NUM_HAS_INSTABILITY, NUM_HAS_WALK};
     for (uint32_t process = 0; process < NUM_PROCESSES; process++) {
         const uint32_t first = 3 * setup->slots * process;
         const uint32_t last = first + 3 * setup->active - 1;
-        if ((plan->terms & has[process]) == 0) {
+        if ((common->terms & has[process]) == 0) {
             continue;
         }
         for (uint32_t block = first / 4; block <= last / 4; block++) {
-            if (plan->block_count == 0 || plan->blocks[plan->block_count - 1] != block) {
-                plan->blocks[plan->block_count++] = (uint8_t)block;
+            if (common->block_count == 0 || common->blocks[common->block_count - 1] != block) {
+                common->blocks[common->block_count++] = (uint8_t)block;
             }
         }
     }
@@ -44,18 +44,23 @@ static void plan_draws(const struct num_suite_setup *setup, struct num_suite_pla
 
 static void pack_lanes(const struct num_triad_plan *triad, uint32_t slot, struct num_suite_plan *plan)
 {
+    struct num_suite_common *common = &plan->own_common;
+    struct num_suite_floor *floor = &common->floors[slot];
+    floor->count = triad->instability.count;
+    memcpy(floor->decay, triad->instability.decay, sizeof floor->decay);
+    memcpy(floor->drive, triad->instability.drive, sizeof floor->drive);
     for (uint32_t axis = 0; axis < 3; axis++) {
         const uint32_t lane = 3 * slot + axis;
-        plan->range_u[lane] = triad->range_u;
-        plan->limit_u[lane] = triad->limit_u;
-        plan->resolution_u[lane] = triad->resolution_u;
+        common->range_u[lane] = triad->range_u;
+        common->limit_u[lane] = triad->limit_u;
+        common->resolution_u[lane] = triad->resolution_u;
         plan->bias_u[lane] = triad->bias_u[axis];
         plan->thermal_bias_u_degc[lane] = triad->thermal_bias_u_degc[axis];
         plan->thermal_scale_percent_degc[lane] = triad->thermal_scale_percent_degc[axis];
-        plan->white_u[lane] = triad->white_u[axis];
-        plan->instability_u[lane] = triad->instability_u[axis];
-        plan->walk_u[lane] = triad->walk_u[axis];
-        plan->misalignment[lane] = triad->misalignment[axis];
+        common->white_u[lane] = triad->white_u[axis];
+        common->instability_u[lane] = triad->instability_u[axis];
+        common->walk_u[lane] = triad->walk_u[axis];
+        common->misalignment[lane] = triad->misalignment[axis];
         plan->g_sensitivity_u_m_s2[lane] = triad->g_sensitivity_u_m_s2[axis];
         for (int column = 0; column < 3; column++) {
             plan->columns[column][lane] = triad->matrix[axis][column];
@@ -86,16 +91,18 @@ static void pack_extras(const struct num_triad_params *params, const struct num_
 enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct num_suite_plan *plan,
                                   struct oto_error *error)
 {
+    struct num_suite_common *common = &plan->own_common;
     memset(plan, 0, sizeof *plan);
+    plan->common = common;
     enum oto_status status = check_law(setup->law, error);
     plan->kernel = num_kernel_best();
-    plan->slots = setup->slots;
-    plan->active = setup->active;
-    plan->law = (uint32_t)setup->law->law;
-    plan->temperature_degc = setup->law->temperature_degc;
-    plan->w = setup->law->w;
-    plan->root_half_rate = oto_sqrt(0.5 * setup->rate_hz);
-    plan->filter_offset = 2.0 / setup->rate_hz - 1.0;
+    common->slots = setup->slots;
+    common->active = setup->active;
+    common->law = (uint32_t)setup->law->law;
+    common->temperature_degc = setup->law->temperature_degc;
+    common->w = setup->law->w;
+    common->root_half_rate = oto_sqrt(0.5 * setup->rate_hz);
+    common->filter_offset = 2.0 / setup->rate_hz - 1.0;
     plan->noise_key = setup->noise_key;
     plan->extras.self_heating_degc = setup->law->self_heating_degc;
     plan->extras.self_heating_samples = setup->law->self_heating_tau_s * setup->rate_hz;
@@ -109,13 +116,13 @@ enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct nu
         };
         status = num_triad_prepare(setup->params[slot], setup->law, &plan->places[slot], triad, error);
         if (slot < setup->active) {
-            plan->terms |= triad->terms;
+            common->terms |= triad->terms;
             pack_lanes(triad, slot, plan);
             pack_extras(setup->params[slot], triad, slot, &plan->extras);
         }
     }
-    if (status == OTO_OK && plan->law == NUM_LAW_MEMS) {
-        plan_draws(setup, plan);
+    if (status == OTO_OK && common->law == NUM_LAW_MEMS) {
+        plan_draws(setup, common);
     }
     return status;
 }

@@ -45,9 +45,17 @@ struct num_suite_extras {
     double self_heating_degc, self_heating_samples; /* self_heating_samples: time constant in samples */
 };
 
-/* The plan of all triads by lanes. Lanes without a triad are zero. The fields are those of struct num_triad_plan. */
-struct num_suite_plan {
-    const struct num_kernel *kernel; /* kernel for this machine (num_measure.h) */
+/* The instability of a triad in each sample. */
+struct num_suite_floor {
+    uint64_t count; /* processes in use */
+    double decay[NUM_INSTABILITY_POLES], drive[NUM_INSTABILITY_POLES];
+};
+
+/*
+ * The constants that do not depend on the unit. Units with equal parameters share them (num_suite_share), so a batch reads
+ * them once. Lanes without a triad are zero. The fields are those of struct num_triad_plan.
+ */
+struct num_suite_common {
     uint32_t slots, active;
     uint32_t law;
     uint32_t terms; /* union over the active triads */
@@ -57,20 +65,28 @@ struct num_suite_plan {
     double w;
     double root_half_rate;
     double filter_offset; /* offset in F1 of law mavs: 2/fs - 1 */
-    struct oto_rng_key noise_key;
     double range_u[NUM_LANES], limit_u[NUM_LANES], resolution_u[NUM_LANES];
-    double bias_u[NUM_LANES];
-    double thermal_bias_u_degc[NUM_LANES], thermal_scale_percent_degc[NUM_LANES];
     double white_u[NUM_LANES], instability_u[NUM_LANES], walk_u[NUM_LANES];
     double misalignment[NUM_LANES];
+    struct num_suite_floor floors[NUM_TRIAD_IDS];
+};
+
+/* The plan of one unit. A sample without extended terms reads what stands before `extras`. */
+struct num_suite_plan {
+    const struct num_kernel *kernel; /* kernel for this machine (num_measure.h) */
+    const struct num_suite_common *common; /* `own_common`, or the copy that several units share */
+    struct oto_rng_key noise_key;
+    double bias_u[NUM_LANES];
     double columns[3][NUM_LANES]; /* columns of the triads' matrices */
     double g_sensitivity_u_m_s2[NUM_LANES];
+    double thermal_bias_u_degc[NUM_LANES], thermal_scale_percent_degc[NUM_LANES];
     struct num_suite_extras extras;
     struct num_triad_place places[NUM_TRIAD_IDS];
     struct num_triad_plan triads[NUM_TRIAD_IDS];
+    struct num_suite_common own_common;
 };
 
-/* Errors: INVALID, RANGE. */
+/* Errors: INVALID, RANGE. The plan refers to itself, so it must not be copied. */
 enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct num_suite_plan *plan,
                                   struct oto_error *error);
 /* Starts the instability of a slot: three lanes. */

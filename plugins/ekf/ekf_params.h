@@ -9,7 +9,6 @@
 enum {
     EKF_MOST_ROWS = 16, /* = NUM_FILTER_ROWS */
     EKF_MOST_NOISES = 48,
-    EKF_MOST_FIELDS = 6, /* limit for one measurement */
     EKF_NAME = 32,
     EKF_FIELD = 48,
 };

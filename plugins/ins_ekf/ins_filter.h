@@ -158,11 +158,6 @@ static inline double ins_aid(const struct ins_state *state, uint32_t place)
     return state->aids[place - INS_AID];
 }
 
-static inline oto_vec3 ins_aid3(const struct ins_state *state, uint32_t place)
-{
-    return oto_vec3_from_array(state->aids + place - INS_AID);
-}
-
 static inline oto_vec3 ins_rate_body(const struct ins_plan *plan, const struct ins_state *state)
 {
     return oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(state->sample.angular_rate_rad_s, state->gyro_bias));

@@ -21,7 +21,7 @@ enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, str
     const enum oto_status status = num_suite_prepare(&setup, &plan->suite, error);
     plan->iron = params->iron;
     plan->has_iron = num_iron_is_there(&params->iron);
-    plan->extended = plan->has_iron || params->taps != 0 || (plan->suite.terms & NUM_HAS_EXTENDED) != 0;
+    plan->extended = plan->has_iron || params->taps != 0 || (plan->suite.common->terms & NUM_HAS_EXTENDED) != 0;
     for (int i = 0; i < 3; i++) {
         plan->covariance_t2[4 * i] = plan->suite.triads[0].white_variance_u2[i] * (TESLA_PER_UT * TESLA_PER_UT);
     }

@@ -58,9 +58,10 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
         status = num_sensor_prepare(host, setup, &all->timing, plan->extended, false, own->magnetic_field_enu_ut,
                                     &prepared->sensor, error);
     }
-    if (status == OTO_OK && prepared->sensor.timing.band.substeps > 0) {
-        mag_limit_band(plan, prepared->sensor.timing.band.colour.variance);
+    if (status == OTO_OK && prepared->sensor.timing->band.substeps > 0) {
+        mag_limit_band(plan, prepared->sensor.timing->band.colour.variance);
     }
+    num_suite_share(host, &plan->suite);
     prepared->taps = own->taps != 0;
     if (status == OTO_OK) {
         num_params_warn(host, &own->law, NUM_MAGNETOMETER, &own->magnetometer);

@@ -31,11 +31,12 @@ enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, str
     const enum oto_status status = num_suite_prepare(&setup, &plan->suite, error);
     plan->iron = params->iron;
     plan->has_iron = plan->has_magnetometer && num_iron_is_there(&params->iron);
-    plan->extended = plan->has_iron || params->taps != 0 || (plan->suite.terms & NUM_HAS_EXTENDED) != 0;
+    plan->extended = plan->has_iron || params->taps != 0 || (plan->suite.common->terms & NUM_HAS_EXTENDED) != 0;
+    plan->covariances = &plan->own_covariances;
     const struct num_triad_plan *triads = plan->suite.triads;
-    diagonal(triads[SLOT_ACCELEROMETER].white_variance_u2, 1.0, plan->force_covariance);
-    diagonal(triads[SLOT_GYROSCOPE].white_variance_u2, 1.0, plan->rate_covariance);
-    diagonal(triads[SLOT_MAGNETOMETER].white_variance_u2, TESLA_PER_UT * TESLA_PER_UT, plan->field_covariance_t2);
+    diagonal(triads[SLOT_ACCELEROMETER].white_variance_u2, 1.0, plan->own_covariances.force);
+    diagonal(triads[SLOT_GYROSCOPE].white_variance_u2, 1.0, plan->own_covariances.rate);
+    diagonal(triads[SLOT_MAGNETOMETER].white_variance_u2, TESLA_PER_UT * TESLA_PER_UT, plan->own_covariances.field_t2);
     return status;
 }
 
@@ -62,9 +63,9 @@ void imu_adapt(const struct imu_plan *plan, const struct imu_params *old_params,
 void imu_limit_band(struct imu_plan *plan, double part)
 {
     for (int i = 0; i < 9; i++) {
-        plan->force_covariance[i] *= part;
-        plan->rate_covariance[i] *= part;
-        plan->field_covariance_t2[i] *= part;
+        plan->own_covariances.force[i] *= part;
+        plan->own_covariances.rate[i] *= part;
+        plan->own_covariances.field_t2[i] *= part;
     }
 }
 
@@ -90,15 +91,15 @@ static void fill_imu(const struct imu_plan *plan, const double *measured_u, stru
     imu->orientation_w = 1.0;
     imu->orientation_covariance[0] = -1.0;
     imu->angular_velocity_rad_s = num_measured(&measured_u[3 * SLOT_GYROSCOPE]);
-    memcpy(imu->angular_velocity_covariance, plan->rate_covariance, sizeof plan->rate_covariance);
+    memcpy(imu->angular_velocity_covariance, plan->covariances->rate, sizeof plan->covariances->rate);
     imu->linear_acceleration_m_s2 = num_measured(&measured_u[3 * SLOT_ACCELEROMETER]);
-    memcpy(imu->linear_acceleration_covariance, plan->force_covariance, sizeof plan->force_covariance);
+    memcpy(imu->linear_acceleration_covariance, plan->covariances->force, sizeof plan->covariances->force);
 }
 
 static void fill_mag(const struct imu_plan *plan, const double *measured_u, struct oto_mag_record *mag)
 {
     mag->magnetic_field_t = oto_vec3_scale(num_measured(&measured_u[3 * SLOT_MAGNETOMETER]), TESLA_PER_UT);
-    memcpy(mag->magnetic_field_covariance, plan->field_covariance_t2, sizeof plan->field_covariance_t2);
+    memcpy(mag->magnetic_field_covariance, plan->covariances->field_t2, sizeof plan->covariances->field_t2);
 }
 
 /* Assigned member by member: copying a struct that was just built would wait for its own stores. */

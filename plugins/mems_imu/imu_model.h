@@ -22,15 +22,19 @@ struct imu_params {
     int64_t taps;
 };
 
+/* Of the records; equal for all units with equal parameters. */
+struct imu_covariances {
+    double rate[9], force[9], field_t2[9];
+};
+
 struct imu_plan {
-    struct num_suite_plan suite;
     bool has_magnetometer;
-    double rate_covariance[9];
-    double force_covariance[9];
-    double field_covariance_t2[9];
     bool has_iron;
     bool extended; /* only imu_measure_extended computes all of its terms */
+    const struct imu_covariances *covariances; /* `own_covariances`, or the copy that several units share */
+    struct num_suite_plan suite;
     struct num_iron_params iron;
+    struct imu_covariances own_covariances;
 };
 
 /* Accelerometer, gyroscope, magnetometer; each NUM_TAPS_DOUBLES of num_taps.h. */
@@ -53,7 +57,7 @@ struct imu_truth {
     double temperature_degc;
 };
 
-/* Errors: INVALID, RANGE. The adapter handles the node's own field and the warnings. */
+/* Errors: INVALID, RANGE. The plan refers to itself, so it must not be copied. The adapter handles the node's own field and the warnings. */
 enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, struct oto_rng_key noise_key,
                             struct oto_rng_key unit_key, struct imu_plan *plan, struct oto_error *error);
 void imu_init(const struct imu_plan *plan, struct imu_state *state);

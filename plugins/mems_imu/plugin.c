@@ -94,6 +94,16 @@ static const struct oto_record_type taps_type = {
     "imu_taps", sizeof(struct imu_taps), sizeof taps_fields / sizeof *taps_fields, taps_fields};
 /* clang-format on */
 
+static void share(const struct oto_host *host, struct imu_plan *plan)
+{
+    const struct imu_covariances *shared =
+        (const struct imu_covariances *)oto_host_share(host, &plan->own_covariances, sizeof plan->own_covariances);
+    if (shared != NULL) {
+        plan->covariances = shared;
+    }
+    num_suite_share(host, &plan->suite);
+}
+
 static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *block,
                                const void **data, struct oto_error *error)
 {
@@ -110,9 +120,10 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
                                     own->magnetometer_enable != 0 ? own->magnetic_field_enu_ut : NULL,
                                     &prepared->sensor, error);
     }
-    if (status == OTO_OK && prepared->sensor.timing.band.substeps > 0) {
-        imu_limit_band(plan, prepared->sensor.timing.band.colour.variance);
+    if (status == OTO_OK && prepared->sensor.timing->band.substeps > 0) {
+        imu_limit_band(plan, prepared->sensor.timing->band.colour.variance);
     }
+    share(host, plan);
     prepared->taps = own->taps != 0;
     prepared->delta = all->delta != 0;
     prepared->delta_subsamples = all->delta_subsamples;
@@ -145,7 +156,7 @@ static enum oto_step_status fill_delta(const struct imu_prepared *prepared, cons
 {
     struct num_delta delta;
     const enum oto_step_status status =
-        num_timing_delta(&prepared->sensor.timing, step, prepared->delta_subsamples, &delta);
+        num_timing_delta(prepared->sensor.timing, step, prepared->delta_subsamples, &delta);
     const oto_vec3 rate_error = oto_vec3_sub(imu->angular_velocity_rad_s, *felt->angular_rate_rad_s);
     const oto_vec3 force_error = oto_vec3_sub(imu->linear_acceleration_m_s2, *felt->specific_force_m_s2);
     record->angle_rad = oto_vec3_add_scaled(delta.angle_rad, rate_error, delta.dt_s);
@@ -176,29 +187,10 @@ static bool measure(const void *data, void *state, const struct num_exposure *ex
                        &imu->flags, (struct oto_mag_record *)mag->payload, &mag->flags);
 }
 
-/*
- * Prefetches those parts of a plan that the kernel and finish() read far from its start, because several units are measured
- * together.
- */
-static void fetch(const struct imu_plan *plan)
-{
-    for (uint32_t slot = 0; slot < plan->suite.active; slot++) {
-        const struct num_instability *instability = &plan->suite.triads[slot].instability;
-        __builtin_prefetch(instability);
-        __builtin_prefetch(instability->decay);
-        __builtin_prefetch(instability->drive);
-        __builtin_prefetch(&instability->drive[NUM_INSTABILITY_POLES - 1]);
-    }
-    __builtin_prefetch(plan->rate_covariance);
-    __builtin_prefetch(plan->force_covariance);
-    __builtin_prefetch(&plan->force_covariance[8]);
-}
-
 static bool begin(const void *data, void *state, const struct num_exposure *exposure, double *measured_u,
                   struct num_suite_job *job)
 {
     const struct imu_truth truth = truth_of(exposure);
-    fetch(plan_of(data));
     return imu_begin(plan_of(data), (struct imu_state *)state, &truth, measured_u, job);
 }
 

@@ -1,6 +1,5 @@
 /*
- * The truth between the communication points of an FMU: values at four consecutive points, and what was not given derived from
- * them. Pure: any thread.
+ * The truth between the communication points of an FMU: a polynomial through four consecutive points, with derivatives of the quantities that the FMU does not give. Pure: any thread.
  */
 #ifndef MOTION_FMU_COURSE_H
 #define MOTION_FMU_COURSE_H

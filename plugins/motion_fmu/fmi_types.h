@@ -59,10 +59,8 @@ typedef int fmi3_update_discrete(void *fmu, bool *again, bool *terminate, bool *
                                  double *next);
 typedef int fmi3_get_float64(void *fmu, const uint32_t *references, size_t count, double *values, size_t value_count);
 typedef int fmi3_get_float32(void *fmu, const uint32_t *references, size_t count, float *values, size_t value_count);
-typedef int fmi3_set_float64(void *fmu, const uint32_t *references, size_t count, const double *values, size_t value_count);
-typedef int fmi3_set_float32(void *fmu, const uint32_t *references, size_t count, const float *values, size_t value_count);
-typedef int fmi3_set_int32(void *fmu, const uint32_t *references, size_t count, const int32_t *values, size_t value_count);
-typedef int fmi3_set_boolean(void *fmu, const uint32_t *references, size_t count, const bool *values, size_t value_count);
+/* fmi3SetFloat64, fmi3SetFloat32, fmi3SetInt8 … fmi3SetBoolean: `values` points to numbers of that type. */
+typedef int fmi3_set(void *fmu, const uint32_t *references, size_t count, const void *values, size_t value_count);
 typedef int fmi3_do_step(void *fmu, double at, double step, bool no_set_state_prior, bool *event, bool *terminate, bool *early,
                          double *last);
 /* FMI 3.0 section 2.2.6. */

@@ -9,6 +9,7 @@
 
 #include "archive.h"
 #include "fmi_types.h"
+#include "otolith/detmath.h"
 
 #define SHORTEST_STEP 1e-6 /* of the step that was asked for */
 #define MOST_PARTS 100000u /* of one step */
@@ -47,10 +48,7 @@ struct fmi3_functions {
     fmi3_update_discrete *update_discrete;
     fmi3_get_float64 *get_float64;
     fmi3_get_float32 *get_float32;
-    fmi3_set_float64 *set_float64;
-    fmi3_set_float32 *set_float32;
-    fmi3_set_int32 *set_int32;
-    fmi3_set_boolean *set_boolean;
+    fmi3_set *set[FMU_TYPES - 1]; /* without FMU_OTHER */
     fmi3_do_step *do_step;
     fmi3_get_state *get_state;
     fmi3_set_state *set_state;
@@ -77,7 +75,8 @@ static const char *const fmi2_names[] = {
 static const char *const fmi3_names[] = {
     "fmi3InstantiateCoSimulation", "fmi3EnterInitializationMode", "fmi3ExitInitializationMode", "fmi3EnterEventMode",
     "fmi3EnterStepMode", "fmi3UpdateDiscreteStates", "fmi3GetFloat64", "fmi3GetFloat32", "fmi3SetFloat64", "fmi3SetFloat32",
-    "fmi3SetInt32", "fmi3SetBoolean", "fmi3DoStep", "fmi3GetFMUState", "fmi3SetFMUState", "fmi3FreeFMUState",
+    "fmi3SetInt8", "fmi3SetUInt8", "fmi3SetInt16", "fmi3SetUInt16", "fmi3SetInt32", "fmi3SetUInt32", "fmi3SetInt64",
+    "fmi3SetUInt64", "fmi3SetBoolean", "fmi3DoStep", "fmi3GetFMUState", "fmi3SetFMUState", "fmi3FreeFMUState",
     "fmi3SerializedFMUStateSize", "fmi3SerializeFMUState", "fmi3DeserializeFMUState"};
 
 _Static_assert(sizeof fmi2_names / sizeof *fmi2_names == sizeof(struct fmi2_functions) / sizeof(void *), "a name for each function");
@@ -168,6 +167,7 @@ void fmu_close(struct fmu *fmu)
         (void)dlclose(fmu->library);
     }
     free(fmu->functions);
+    fmu_description_free(&fmu->description);
     fmu->library = NULL;
     fmu->functions = NULL;
 }
@@ -335,10 +335,28 @@ enum fmu_result fmu_step(struct fmu *fmu, double at_s, double step_s)
 
 /* ---- variables ---- */
 
+double fmu_nearest(const struct fmu_variable *variable, double value)
+{
+    static const double most = 9007199254740992.0; /* 2^53: of larger numbers a double holds not every one */
+    static const struct {
+        double low, high;
+    } ranges[FMU_TYPES] = {[FMU_INT8] = {INT8_MIN, INT8_MAX},     [FMU_UINT8] = {0.0, UINT8_MAX},   [FMU_INT16] = {INT16_MIN, INT16_MAX},
+                           [FMU_UINT16] = {0.0, UINT16_MAX},      [FMU_INT32] = {INT32_MIN, INT32_MAX}, [FMU_UINT32] = {0.0, UINT32_MAX},
+                           [FMU_INT64] = {-most, most},           [FMU_UINT64] = {0.0, most}};
+    if (variable->type == FMU_FLOAT64 || variable->type == FMU_FLOAT32) {
+        return value;
+    }
+    if (variable->type == FMU_BOOLEAN) {
+        return value != 0.0;
+    }
+    const double low = ranges[variable->type].low, high = ranges[variable->type].high;
+    return value < low ? low : value > high ? high : oto_round_half_away(value);
+}
+
 static bool write2(struct fmu *fmu, const struct fmu_variable *variable, double value)
 {
     const struct fmi2_functions *call = &fmu->functions->two;
-    const int whole = variable->type == FMU_BOOLEAN ? value != 0.0 : (int)value;
+    const int whole = variable->type == FMU_FLOAT64 ? 0 : (int)value;
     switch (variable->type) {
     case FMU_FLOAT64:
         return is_good(call->set_real(fmu->instance, &variable->reference, 1, &value));
@@ -353,40 +371,116 @@ static bool write2(struct fmu *fmu, const struct fmu_variable *variable, double 
 
 static bool write3(struct fmu *fmu, const struct fmu_variable *variable, double value)
 {
-    const struct fmi3_functions *call = &fmu->functions->three;
-    const float narrow = (float)value;
-    const int32_t whole = variable->type == FMU_INT32 ? (int32_t)value : 0;
-    const bool flag = value != 0.0;
+    fmi3_set *set = variable->type != FMU_OTHER ? fmu->functions->three.set[variable->type - 1] : NULL;
+    union {
+        double float64;
+        float float32;
+        int8_t int8;
+        uint8_t uint8;
+        int16_t int16;
+        uint16_t uint16;
+        int32_t int32;
+        uint32_t uint32;
+        int64_t int64;
+        uint64_t uint64;
+        bool boolean;
+    } number = {.float64 = value};
     switch (variable->type) {
-    case FMU_FLOAT64:
-        return is_good(call->set_float64(fmu->instance, &variable->reference, 1, &value, 1));
-    case FMU_FLOAT32:
-        return is_good(call->set_float32(fmu->instance, &variable->reference, 1, &narrow, 1));
-    case FMU_INT32:
-        return is_good(call->set_int32(fmu->instance, &variable->reference, 1, &whole, 1));
-    case FMU_BOOLEAN:
-        return is_good(call->set_boolean(fmu->instance, &variable->reference, 1, &flag, 1));
-    default:
-        return false;
+    case FMU_FLOAT32: number.float32 = (float)value; break;
+    case FMU_INT8: number.int8 = (int8_t)value; break;
+    case FMU_UINT8: number.uint8 = (uint8_t)value; break;
+    case FMU_INT16: number.int16 = (int16_t)value; break;
+    case FMU_UINT16: number.uint16 = (uint16_t)value; break;
+    case FMU_INT32: number.int32 = (int32_t)value; break;
+    case FMU_UINT32: number.uint32 = (uint32_t)value; break;
+    case FMU_INT64: number.int64 = (int64_t)value; break;
+    case FMU_UINT64: number.uint64 = (uint64_t)value; break;
+    case FMU_BOOLEAN: number.boolean = value != 0.0; break;
+    default: break;
     }
+    return set != NULL && is_good(set(fmu->instance, &variable->reference, 1, &number, 1));
+}
+
+static void narrow(const double *from, float *to, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = (float)from[i];
+    }
+}
+
+/* FMI sets an array as a whole. */
+static bool write_array(struct fmu *fmu, const struct fmu_variable *variable)
+{
+    float narrowed[FMU_ELEMENTS];
+    const bool is_narrow = variable->type == FMU_FLOAT32;
+    if (is_narrow) {
+        narrow(variable->values, narrowed, variable->elements);
+    }
+    return is_good(fmu->functions->three.set[variable->type - 1](fmu->instance, &variable->reference, 1,
+                                                                 is_narrow ? (const void *)narrowed : variable->values, variable->elements));
 }
 
 bool fmu_write(struct fmu *fmu, const struct fmu_variable *variable, double value)
 {
-    return fmu->description.version == 2 ? write2(fmu, variable, value) : write3(fmu, variable, value);
+    if (variable->rank > 0) {
+        variable->values[variable->element] = value;
+        return write_array(fmu, variable);
+    }
+    const double nearest = fmu_nearest(variable, value);
+    if (oto_fabs(value - nearest) > 0.5) {
+        return false;
+    }
+    return fmu->description.version == 2 ? write2(fmu, variable, nearest) : write3(fmu, variable, nearest);
+}
+
+enum fmu_result fmu_write_inputs(struct fmu *fmu, const struct fmu_input *inputs, uint32_t count)
+{
+    const struct fmi3_functions *call = &fmu->functions->three;
+    bool is_event = false, ended = false, written = true;
+    for (uint32_t i = 0; i < count; i++) {
+        is_event = is_event || (fmu->description.has_event_mode && inputs[i].variable->is_discrete);
+    }
+    if (is_event && !is_good(call->enter_event_mode(fmu->instance))) {
+        return FMU_FAILED;
+    }
+    for (uint32_t i = 0; written && i < count; i++) {
+        written = fmu_write(fmu, inputs[i].variable, fmu_nearest(inputs[i].variable, inputs[i].value));
+    }
+    if (!written || (is_event && !handle_events(fmu, &ended))) {
+        return FMU_FAILED;
+    }
+    return ended ? FMU_ENDED : FMU_DONE;
+}
+
+static bool read_array(struct fmu *fmu, const struct fmu_variable *variable, double *value)
+{
+    const struct fmi3_functions *call = &fmu->functions->three;
+    double wide[FMU_ELEMENTS];
+    float narrowed[FMU_ELEMENTS];
+    if (variable->type == FMU_FLOAT64) {
+        const bool read = is_good(call->get_float64(fmu->instance, &variable->reference, 1, wide, variable->elements));
+        *value = read ? wide[variable->element] : 0.0;
+        return read;
+    }
+    const bool read = is_good(call->get_float32(fmu->instance, &variable->reference, 1, narrowed, variable->elements));
+    *value = read ? narrowed[variable->element] : 0.0;
+    return read;
 }
 
 bool fmu_read(struct fmu *fmu, const struct fmu_variable *variable, double *value)
 {
-    float narrow = 0.0f;
+    float single = 0.0f;
     if (fmu->description.version == 2) {
         return is_good(fmu->functions->two.get_real(fmu->instance, &variable->reference, 1, value));
+    }
+    if (variable->rank > 0) {
+        return read_array(fmu, variable, value);
     }
     if (variable->type == FMU_FLOAT64) {
         return is_good(fmu->functions->three.get_float64(fmu->instance, &variable->reference, 1, value, 1));
     }
-    const bool read = is_good(fmu->functions->three.get_float32(fmu->instance, &variable->reference, 1, &narrow, 1));
-    *value = narrow;
+    const bool read = is_good(fmu->functions->three.get_float32(fmu->instance, &variable->reference, 1, &single, 1));
+    *value = single;
     return read;
 }
 

@@ -22,6 +22,11 @@ struct fmu {
     char said[200]; /* the newest warning or error of the FMU */
 };
 
+struct fmu_input {
+    const struct fmu_variable *variable;
+    double value;
+};
+
 /* Where a step ended. */
 enum fmu_result {
     FMU_DONE = 0,
@@ -36,12 +41,16 @@ enum fmu_result {
 enum oto_status fmu_open(struct fmu *fmu, const char *path, const char *directory, struct oto_error *error);
 /* Makes the instance; start values may then be set. */
 enum oto_status fmu_instantiate(struct fmu *fmu, const char *name, struct oto_error *error);
-/* Sets one variable, in the variable's own unit and rounded to its type. */
+/* The nearest value that the variable's type holds. */
+double fmu_nearest(const struct fmu_variable *variable, double value);
+/* Sets one variable, in the variable's own unit and rounded to its type. False: the FMU refuses it, or the type does not hold it. */
 bool fmu_write(struct fmu *fmu, const struct fmu_variable *variable, double value);
 /* Initialises at time zero. */
 enum oto_status fmu_initialize(struct fmu *fmu, struct oto_error *error);
 /* Advances from at_s by step_s, in as many steps as the FMU needs. */
 enum fmu_result fmu_step(struct fmu *fmu, double at_s, double step_s);
+/* Sets inputs between two steps, each to the nearest value that its type holds; discrete ones in event mode where the FMU has it. */
+enum fmu_result fmu_write_inputs(struct fmu *fmu, const struct fmu_input *inputs, uint32_t count);
 /* Reads one variable of a floating-point type, in the variable's own unit. */
 bool fmu_read(struct fmu *fmu, const struct fmu_variable *variable, double *value);
 /* Writes the FMU's state into `bytes`. Returns its size, also if that is more than `capacity`; 0: it cannot be saved. */

@@ -1,8 +1,8 @@
 /*
  * The adapter of an FMU to the plugin ABI: parameter table, mapping of variables, steps, truth. The FMU runs one communication step
- * ahead of the vehicle, so that what it does not give is a central difference.
+ * ahead of the vehicle, so that a quantity that it does not give can be a central difference.
  */
-#include "otolith/plugin.h"
+#include "otolith/controls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +17,17 @@
 #define SAVED_BYTES 16384
 #define MOST_TICKS_A_STEP 1000u
 
-_Static_assert(QUANTITIES + MOST_STARTS <= FMU_VARIABLES, "a description has room for all variables of a world");
+_Static_assert(QUANTITIES + MOST_STARTS + OTO_CONTROLS <= FMU_VARIABLES, "a description has room for all variables of a world");
 
 struct start_params {
     char variable[FMU_NAME_BYTES];
     double value;
+};
+
+struct input_params {
+    char variable[FMU_NAME_BYTES];
+    int64_t control;
+    double scale, offset;
 };
 
 struct params {
@@ -30,6 +36,8 @@ struct params {
     char truth[QUANTITIES][FMU_NAME_BYTES];
     uint64_t start_count;
     struct start_params starts[MOST_STARTS];
+    uint64_t input_count;
+    struct input_params inputs[OTO_CONTROLS];
 };
 
 /* clang-format off */
@@ -38,6 +46,17 @@ static const struct oto_param start_params[] = {
      .flags = OTO_PARAM_REQUIRED, .unit = "", .text = "name of a parameter or an input of the FMU"},
     {.key = "value", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(struct start_params, value), .flags = OTO_PARAM_REQUIRED,
      .unit = "", .text = "in the variable's own unit; 0 or 1 for a Boolean"},
+};
+
+static const struct oto_param input_params[] = {
+    {.key = "variable", .type = OTO_PARAM_TEXT, .count = FMU_NAME_BYTES, .offset = OTO_PARAM_AT(struct input_params, variable),
+     .flags = OTO_PARAM_REQUIRED, .unit = "", .text = "name of an input of the FMU"},
+    {.key = "control", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct input_params, control), .flags = OTO_PARAM_REQUIRED,
+     .minimum = 1, .maximum = OTO_CONTROLS, .unit = "", .text = "number of the control, from 1"},
+    {.key = "scale", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(struct input_params, scale), .default_value = 1, .unit = "",
+     .text = "input = scale * control + offset, in the variable's own unit"},
+    {.key = "offset", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(struct input_params, offset), .unit = "",
+     .text = "in the variable's own unit"},
 };
 
 static const struct oto_param params[] = {
@@ -53,10 +72,15 @@ static const struct oto_param params[] = {
     {.key = "start", .type = OTO_PARAM_LIST, .count = MOST_STARTS, .offset = OTO_PARAM_AT(struct params, start_count), .unit = "",
      .text = "start values of the FMU's parameters and inputs", .items = start_params,
      .item_count = sizeof start_params / sizeof *start_params, .item_bytes = sizeof(struct start_params)},
+    {.key = "inputs", .type = OTO_PARAM_LIST, .count = OTO_CONTROLS, .offset = OTO_PARAM_AT(struct params, input_count), .unit = "",
+     .text = "inputs of the FMU that follow the vehicle's controls", .items = input_params,
+     .item_count = sizeof input_params / sizeof *input_params, .item_bytes = sizeof(struct input_params)},
 };
 /* clang-format on */
 
 _Static_assert(offsetof(struct params, starts) == offsetof(struct params, start_count) + sizeof(uint64_t),
+               "a list is its length, then its items");
+_Static_assert(offsetof(struct params, inputs) == offsetof(struct params, input_count) + sizeof(uint64_t),
                "a list is its length, then its items");
 
 static const struct {
@@ -74,8 +98,17 @@ struct motion_state {
     uint64_t points; /* computed: the FMU stands at number points - 1 */
     struct oto_instant start_at, end_at;
     struct course_point window[4];
+    double controls[OTO_CONTROLS];
+    uint64_t controls_are_new; /* 1: the FMU has not got them yet */
     uint64_t saved_bytes; /* 0: the FMU's state cannot be saved */
     unsigned char saved[SAVED_BYTES];
+};
+
+/* An input of the FMU that follows a control. */
+struct control_mapping {
+    uint32_t variable; /* index in the description */
+    uint32_t control;  /* from 0 */
+    double scale, offset;
 };
 
 struct mapping {
@@ -90,6 +123,8 @@ struct prepared {
     uint64_t points; /* computed by the FMU; differs from the state's after a restart or a restore */
     struct mapping mappings[QUANTITIES];
     uint32_t given; /* bit i: quantity i */
+    struct control_mapping inputs[OTO_CONTROLS];
+    uint32_t input_count;
     bool has_rpy, saves;
     uint32_t ticks_a_step;
     double tick_s, step_s;
@@ -142,6 +177,30 @@ static void name_variables(const struct params *p, struct fmu_description *descr
     for (uint32_t i = 0; i < p->start_count; i++) {
         memcpy(description->variables[description->count++].name, p->starts[i].variable, FMU_NAME_BYTES);
     }
+    for (uint32_t i = 0; i < p->input_count; i++) {
+        memcpy(description->variables[description->count++].name, p->inputs[i].variable, FMU_NAME_BYTES);
+    }
+}
+
+/* Whether the FMU has the variable, and the name is that of a single number. */
+static enum oto_status check_variable(const struct fmu_variable *variable, struct oto_error *error)
+{
+    if (!variable->is_found) {
+        return oto_fail(error, OTO_NOT_FOUND, "the FMU has no variable '%s'", variable->name);
+    }
+    if (variable->rank > 0 && variable->elements == 0) {
+        return oto_fail(error, OTO_UNSUPPORTED, "variable '%s' is an array whose size the FMU's description does not give, or larger than "
+                        "%u numbers in %u dimensions, which are accepted", variable->name, FMU_ELEMENTS, FMU_RANK);
+    }
+    if (variable->rank > 0 && variable->element == variable->elements) {
+        return oto_fail(error, OTO_INVALID, "variable '%s' is no element of the array of %u numbers (%u dimensions); one is named with an "
+                        "index from 1 for each dimension, as in 'position[3]' or 'inertia[1,2]'", variable->name, variable->elements,
+                        variable->rank);
+    }
+    return variable->rank == 0 || variable->type == FMU_FLOAT64 || variable->type == FMU_FLOAT32
+               ? OTO_OK
+               : oto_fail(error, OTO_UNSUPPORTED, "variable '%s' is in an array of another type; of Float64 and Float32 arrays are accepted",
+                          variable->name);
 }
 
 static enum oto_status map_quantity(const struct oto_host *host, struct prepared *prepared, uint32_t quantity, uint32_t index,
@@ -153,12 +212,12 @@ static enum oto_status map_quantity(const struct oto_host *host, struct prepared
     char sentence[400];
     struct oto_error why = {0};
     *mapping = (struct mapping){.is_given = true, .variable = index};
-    if (!variable->is_found) {
-        return oto_fail(error, OTO_NOT_FOUND, "%s: the FMU has no variable '%s'", quantities[quantity].key, variable->name);
+    if (check_variable(variable, &why) != OTO_OK) {
+        return oto_fail(error, why.status, "%s: %s", quantities[quantity].key, why.text);
     }
-    if (variable->is_array || (variable->type != FMU_FLOAT64 && variable->type != FMU_FLOAT32)) {
-        return oto_fail(error, OTO_INVALID, "%s: variable '%s' is %s; a single Real, Float64 or Float32 is accepted",
-                        quantities[quantity].key, variable->name, variable->is_array ? "an array" : "of another type");
+    if (variable->type != FMU_FLOAT64 && variable->type != FMU_FLOAT32) {
+        return oto_fail(error, OTO_INVALID, "%s: variable '%s' is of another type; a Real, Float64 or Float32 is accepted",
+                        quantities[quantity].key, variable->name);
     }
     if (unit_convert(variable, quantities[quantity].dimension, &mapping->conversion, &is_assumed, &why) != OTO_OK) {
         return oto_fail(error, why.status, "%s: %s", quantities[quantity].key, why.text);
@@ -185,16 +244,41 @@ static enum oto_status map_all(const struct oto_host *host, const struct params 
 
 static enum oto_status set_starts(const struct params *p, struct prepared *prepared, struct oto_error *error)
 {
-    const uint32_t first = prepared->fmu.description.count - (uint32_t)p->start_count;
+    const uint32_t first = prepared->fmu.description.count - (uint32_t)(p->start_count + p->input_count);
+    struct oto_error why = {0};
     for (uint32_t i = 0; i < p->start_count; i++) {
         const struct fmu_variable *variable = &prepared->fmu.description.variables[first + i];
-        if (!variable->is_found || !variable->is_settable || variable->is_array) {
-            return oto_fail(error, OTO_NOT_FOUND, "start[%u]: the FMU has no single parameter or input '%s'", i, p->starts[i].variable);
+        if (check_variable(variable, &why) != OTO_OK) {
+            return oto_fail(error, why.status, "start[%u]: %s", i, why.text);
+        }
+        if (!variable->is_settable) {
+            return oto_fail(error, OTO_INVALID, "start[%u]: '%s' is no parameter or input of the FMU", i, variable->name);
         }
         if (!fmu_write(&prepared->fmu, variable, p->starts[i].value)) {
             return oto_fail(error, OTO_INVALID, "start[%u]: the FMU does not accept %g for '%s'%s%.100s", i, p->starts[i].value,
                             p->starts[i].variable, prepared->fmu.said[0] != '\0' ? ": " : "", prepared->fmu.said);
         }
+    }
+    return OTO_OK;
+}
+
+/* Inputs that follow controls. */
+static enum oto_status map_inputs(const struct params *p, struct prepared *prepared, struct oto_error *error)
+{
+    const uint32_t first = prepared->fmu.description.count - (uint32_t)p->input_count;
+    struct oto_error why = {0};
+    for (uint32_t i = 0; i < p->input_count; i++) {
+        const struct input_params *input = &p->inputs[i];
+        const struct fmu_variable *variable = &prepared->fmu.description.variables[first + i];
+        if (check_variable(variable, &why) != OTO_OK) {
+            return oto_fail(error, why.status, "inputs[%u]: %s", i, why.text);
+        }
+        if (!variable->is_input || variable->type == FMU_OTHER) {
+            return oto_fail(error, OTO_INVALID, "inputs[%u]: '%s' is no input of the FMU with a number; variables with causality \"input\" are "
+                            "accepted", i, variable->name);
+        }
+        prepared->inputs[prepared->input_count++] =
+            (struct control_mapping){first + i, (uint32_t)input->control - 1, input->scale, input->offset};
     }
     return OTO_OK;
 }
@@ -262,6 +346,9 @@ static enum oto_status open_fmu(const struct oto_host *host, const struct oto_se
         status = map_all(host, p, prepared, error);
     }
     if (status == OTO_OK) {
+        status = map_inputs(p, prepared, error);
+    }
+    if (status == OTO_OK) {
         status = choose_step(setup, p, prepared, error);
     }
     if (status == OTO_OK) {
@@ -321,11 +408,27 @@ static bool read_point(struct prepared *prepared, struct course_point *point)
     return course_complete(point, prepared->has_rpy);
 }
 
+/* Hands new controls to the FMU. */
+static enum fmu_result obey(struct prepared *prepared, struct motion_state *state)
+{
+    struct fmu_input inputs[OTO_CONTROLS];
+    for (uint32_t i = 0; i < prepared->input_count; i++) {
+        const struct control_mapping *mapping = &prepared->inputs[i];
+        inputs[i] = (struct fmu_input){&prepared->fmu.description.variables[mapping->variable],
+                                       mapping->scale * state->controls[mapping->control] + mapping->offset};
+    }
+    state->controls_are_new = 0;
+    return fmu_write_inputs(&prepared->fmu, inputs, prepared->input_count);
+}
+
 /* Computes the next communication point. */
 static enum fmu_result advance(struct prepared *prepared, struct motion_state *state, struct course_point *point)
 {
     const double at_s = (double)(prepared->points - 1) * prepared->ticks_a_step * prepared->tick_den / prepared->tick_num;
-    const enum fmu_result result = fmu_step(&prepared->fmu, at_s, prepared->step_s);
+    enum fmu_result result = state->controls_are_new != 0 ? obey(prepared, state) : FMU_DONE;
+    if (result == FMU_DONE) {
+        result = fmu_step(&prepared->fmu, at_s, prepared->step_s);
+    }
     if (result != FMU_DONE || !read_point(prepared, point)) {
         return result != FMU_DONE ? result : FMU_FAILED;
     }
@@ -398,6 +501,13 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     return OTO_STEP_OK;
 }
 
+static void control(const struct oto_instance *instance, const double *values, uint32_t count)
+{
+    struct motion_state *state = instance->state;
+    memcpy(state->controls, values, (count < OTO_CONTROLS ? count : OTO_CONTROLS) * sizeof *values);
+    state->controls_are_new = 1;
+}
+
 static enum oto_status validate(const struct oto_instance *instance)
 {
     const struct motion_state *state = instance->state;
@@ -421,16 +531,20 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, struct
 }
 
 static const struct oto_motion_extension motion = {.size = sizeof motion, .evaluate = evaluate};
+static const struct oto_control_extension controls = {.size = sizeof controls, .control = control};
 
 static const void *extension(const char *id)
 {
+    if (strcmp(id, OTO_EXTENSION_CONTROL) == 0) {
+        return &controls;
+    }
     return strcmp(id, OTO_EXTENSION_MOTION) == 0 ? &motion : NULL;
 }
 
 static const struct oto_plugin_descriptor descriptor = {
-    .size = sizeof descriptor, .flags = OTO_PLUGIN_HOST_ONLY, .id = "motion_fmu", .kind = OTO_KIND_MOTION, .version = "1.0.0",
+    .size = sizeof descriptor, .flags = OTO_PLUGIN_HOST_ONLY, .id = "motion_fmu", .kind = OTO_KIND_MOTION, .version = "1.1.0",
     .text = "an FMU for co-simulation (FMI 2.0 or 3.0) as a vehicle's motion",
     .param_count = sizeof params / sizeof *params, .params = params, .params_bytes = sizeof(struct params),
-    .state_bytes = sizeof(struct motion_state), .state_version = 1, .migrates_from = 1};
+    .state_bytes = sizeof(struct motion_state), .state_version = 2, .migrates_from = 2};
 static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .init = init, .step = step, .validate = validate};
 OTO_PLUGIN_DEFINE_HOST_ONLY(descriptor, ops, extension);

@@ -20,43 +20,6 @@
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
-void mountcal_params_default(struct mountcal_params *params)
-{
-    static const struct mountcal_params usual = {
-        .method = OTO_CALIBRATION_JOINT,
-        .running = 1,
-        .box_deg = {10.0, 5.0, 5.0},
-        .compliance_deg_s2_m = {-0.3, 0.35},
-        .compliance_sigma_deg_s2_m = {0.15, 0.15},
-        .roll = OTO_CALIBRATION_ROLL_ABSOLUTE,
-        .position_sigma_m = {1.2, 0.4, 0.7},
-        .crown_deg = 0.9,
-        .crown_sigma_deg = 0.4,
-        .bank_deg = 0.8,
-        .road_length_m = 150.0,
-        .vibration_deg = 0.2,
-        .gyro_bias_range_rad_s = 0.2,
-        .accel_bias_sigma_m_s2 = 0.1,
-        .gyro_noise_rad_s_rthz = 0.01 * OTO_DEG,
-        .accel_noise_m_s2_rthz = 0.003,
-        .axes_sigma = 0.001,
-        .scale_sigma = 0.003,
-        .speed_noise_m_s = 0.03,
-        .speed_scale_sigma = 0.02,
-        .accept_bound_deg = {0.30, 0.30, 0.30},
-        .accept_sigmas = 3.0,
-        .accept_absolute_roll_deg = 0.60,
-        .accept_absolute_roll_sigmas = 1.96,
-        .histogram_range_deg = {12.0, 7.0, 7.0, 7.0},
-        .histogram_min_votes = 60.0,
-        .histogram_noise_votes = 2.0,
-        .histogram_sigma_deg = 0.7,
-        .histogram_decay = 0.9995,
-        .histogram_short_scale = 0.1,
-    };
-    *params = usual;
-}
-
 static bool is_box(const double box_deg[3])
 {
     return box_deg[0] > 0.0 && box_deg[1] > 0.0 && box_deg[2] > 0.0 && box_deg[0] <= 45.0 && box_deg[1] <= 45.0 &&
@@ -352,10 +315,9 @@ static void note_step(struct mountcal_gather *gather, double speed_m_s)
     gather->last_speed_m_s = speed_m_s;
 }
 
-void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns, double speed_m_s)
+void mountcal_push_speed(struct mountcal_state *state, int64_t t_ns, double speed_m_s)
 {
     struct mountcal_gather *gather = &state->gather;
-    (void)plan;
     if (!state->verdict.running || monitors_speed(&state->monitors, t_ns, speed_m_s) == MONITORS_DROP) {
         return;
     }

@@ -3,8 +3,6 @@
  * host, no file, no clock. The state is plain data: a copy of its bytes continues identically. mountcal_prepare belongs to
  * the loop, all other functions to the tick; no function allocates.
  *
- *   struct mountcal_params params;
- *   mountcal_params_default(&params);
  *   mountcal_prepare(&params, &plan, &error);
  *   mountcal_init(&plan, state);
  *   in order of time:  mountcal_push_imu(…), mountcal_push_speed(…)
@@ -68,8 +66,6 @@ struct mountcal_state;
 
 #include "calibrator_state.h"
 
-void mountcal_params_default(struct mountcal_params *params);
-
 enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mountcal_plan *plan,
                                  struct oto_error *error);
 void mountcal_init(const struct mountcal_plan *plan, struct mountcal_state *state);
@@ -83,8 +79,7 @@ void mountcal_adapt(const struct mountcal_plan *plan, const struct mountcal_para
  */
 void mountcal_push_imu(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns,
                        const double specific_force_m_s2[3], const double angular_rate_rad_s[3]);
-void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns,
-                         double speed_m_s);
+void mountcal_push_speed(struct mountcal_state *state, int64_t t_ns, double speed_m_s);
 
 void mountcal_result(const struct mountcal_plan *plan, const struct mountcal_state *state,
                      struct oto_mount_calibration_record *record);

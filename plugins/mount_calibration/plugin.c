@@ -190,7 +190,7 @@ static void take(const struct prepared *prepared, struct mountcal_state *state, 
 {
     double axes[AXES];
     if (sample->input == INPUT_SPEED) {
-        mountcal_push_speed(&prepared->plan, state, sample->t_ns,
+        mountcal_push_speed(state, sample->t_ns,
                             oto_input_number(prepared->speed, 0, sample->payload));
         return;
     }

@@ -1,6 +1,6 @@
-/* Futexes in memory that two processes share. [any] */
-#ifndef SRV_PLUGIN_HOST_FUTEX_H
-#define SRV_PLUGIN_HOST_FUTEX_H
+/* Futexes in memory that two processes share; a wait also works on a read-only mapping. [any] */
+#ifndef SRV_BASE_FUTEX_H
+#define SRV_BASE_FUTEX_H
 
 #include <linux/futex.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static inline void srv_futex_wake(const uint32_t *word)
 /* Pauses the processor briefly in a spinning loop. */
 static inline void srv_pause(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("yield");

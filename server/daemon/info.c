@@ -4,7 +4,6 @@
 #include "isolate/isolation.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,37 +14,43 @@
 #include "otolith/vecmath.h"
 #include "otolith/version.h"
 
-/* A text in a buffer of fixed size, which can report that the text did not fit. */
 struct sheet {
-    char *text;
-    size_t bytes, used;
+    FILE *to; /* writes `made` */
+    char *made;
+    size_t used, bytes; /* `bytes`: the room for the text, with its NUL */
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct sheet *sheet, const char *format, ...)
+#define put(sheet, ...) ((void)fprintf((sheet)->to, __VA_ARGS__))
+
+#define ROOM 400 /* bytes for a plugin host with its first nodes, or for an input; further entries are left out */
+
+static bool begin(struct sheet *sheet, size_t bytes)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t room = sheet->used < sheet->bytes ? sheet->bytes - sheet->used : 0;
-    const int length = vsnprintf(room > 0 ? sheet->text + sheet->used : NULL, room, format, arguments);
-    va_end(arguments);
-    sheet->used += length > 0 ? (size_t)length : 0;
+    sheet->bytes = bytes;
+    sheet->to = open_memstream(&sheet->made, &sheet->used);
+    return sheet->to != NULL;
 }
 
-static void put_text(struct sheet *sheet, const char *text)
+/* Copies the text. False: it did not fit, or there was no memory. */
+static bool finish(struct sheet *sheet, char *text)
 {
-    char form[OTO_JSON_CHARACTER_BYTES];
-    put(sheet, "\"");
-    while (*text != 0) {
-        (void)oto_json_character(&text, form);
-        put(sheet, "%s", form);
+    const bool whole = fclose(sheet->to) == 0 && sheet->used < sheet->bytes;
+    if (whole) {
+        memcpy(text, sheet->made, sheet->used + 1);
     }
-    put(sheet, "\"");
+    free(sheet->made);
+    return whole;
+}
+
+static bool has_room(const struct sheet *sheet)
+{
+    return (size_t)ftell(sheet->to) + ROOM < sheet->bytes;
 }
 
 static void put_member(struct sheet *sheet, const char *key, const char *text)
 {
     put(sheet, "\"%s\": ", key);
-    put_text(sheet, text);
+    oto_json_text(sheet->to, text);
     put(sheet, ", ");
 }
 
@@ -57,7 +62,7 @@ static void put_endpoints(struct sheet *sheet, const struct srv_server *server)
     for (size_t k = 0; k < sizeof children / sizeof *children; k++) {
         for (uint32_t i = 0; children[k] != NULL && i < srv_supervisor_endpoint_count(children[k]); i++) {
             put(sheet, "%s", any ? ", " : "");
-            put_text(sheet, srv_supervisor_endpoint(children[k], i));
+            oto_json_text(sheet->to, srv_supervisor_endpoint(children[k], i));
             any = true;
         }
     }
@@ -90,18 +95,6 @@ static void put_identity(struct sheet *sheet, const struct srv_server *server)
     put_endpoints(sheet, server);
 }
 
-static const char *mode_text(uint32_t mode)
-{
-    static const char *const texts[] = {"", "realtime", "asap", "step", "lockstep", "external"};
-    return mode < sizeof texts / sizeof *texts ? texts[mode] : "";
-}
-
-static const char *state_text(uint32_t state)
-{
-    static const char *const texts[] = {"init", "running", "paused", "fault", "closing", "ended"};
-    return state < sizeof texts / sizeof *texts ? texts[state] : "";
-}
-
 static void put_clock(struct sheet *sheet, const struct srv_server *server)
 {
     static const char *const overruns[] = {"slip", "catchup", "fault"};
@@ -110,27 +103,25 @@ static void put_clock(struct sheet *sheet, const struct srv_server *server)
     struct oto_clock now = {.scale = clock->scale};
     (void)oto_segment_clock(header, &now);
     put(sheet, ", \"rate\": \"%llu/%llu\", ", (unsigned long long)clock->rate_num, (unsigned long long)clock->rate_den);
-    put_member(sheet, "mode", mode_text(__atomic_load_n(&header->mode, __ATOMIC_RELAXED)));
-    put_member(sheet, "state", state_text(__atomic_load_n(&header->state, __ATOMIC_RELAXED)));
+    put_member(sheet, "mode", oto_mode_name(__atomic_load_n(&header->mode, __ATOMIC_RELAXED)));
+    put_member(sheet, "state", oto_server_state_name(__atomic_load_n(&header->state, __ATOMIC_RELAXED)));
     put_member(sheet, "driver", clock->driver == SRV_DRIVER_HYBRID ? "hybrid" : "uv");
     put_member(sheet, "overrun", overruns[clock->overrun]);
     put(sheet, "\"scale\": %.17g, \"seed\": %llu, \"until_ns\": %lld, \"tick\": %llu, ", now.scale,
         (unsigned long long)server->config.seed, (long long)clock->until_ns, (unsigned long long)now.tick);
 }
 
-#define HOST_ROOM 400 /* bytes for a plugin host with its first nodes, or for an input; further entries are left out */
-
 static void put_host(struct sheet *sheet, const struct srv_server *server, uint32_t index,
                      const struct srv_group_facts *host)
 {
     put(sheet, "%s{\"name\": ", index > 0 ? ", " : "");
-    put_text(sheet, host->name);
+    oto_json_text(sheet->to, host->name);
     put(sheet, ", \"pid\": %d, \"mode\": \"%s\", \"budget_us\": %lld, \"restarts\": %llu, \"stale\": %llu, \"landlock\": %u, \"nodes\": [",
         host->pid, host->async ? "async" : "sync", (long long)(host->budget_ns / 1000),
         (unsigned long long)host->restarts, (unsigned long long)host->stale, host->landlock);
-    for (uint32_t i = 0; i < host->nodes && sheet->used + HOST_ROOM < sheet->bytes; i++) {
+    for (uint32_t i = 0; i < host->nodes && has_room(sheet); i++) {
         put(sheet, "%s", i > 0 ? ", " : "");
-        put_text(sheet, srv_engine_group_node(server->engine, index, i));
+        oto_json_text(sheet->to, srv_engine_group_node(server->engine, index, i));
     }
     put(sheet, "]}");
 }
@@ -139,7 +130,7 @@ static void put_hosts(struct sheet *sheet, const struct srv_server *server)
 {
     struct srv_group_facts host;
     put(sheet, ", \"plugin_hosts\": [");
-    for (uint32_t i = 0; sheet->used + HOST_ROOM < sheet->bytes && srv_engine_group(server->engine, i, &host); i++) {
+    for (uint32_t i = 0; has_room(sheet) && srv_engine_group(server->engine, i, &host); i++) {
         put_host(sheet, server, i, &host);
     }
     put(sheet, "]");
@@ -171,7 +162,7 @@ static void put_inputs(struct sheet *sheet, const struct srv_server *server)
     put(sheet, ", \"inputs\": [");
     for (uint32_t i = 0; i < srv_engine_node_count(server->engine); i++) {
         const struct oto_setup *setup = srv_engine_node_setup(server->engine, i);
-        for (uint32_t k = 0; k < setup->estimator.input_count && sheet->used + HOST_ROOM < sheet->bytes; k++) {
+        for (uint32_t k = 0; k < setup->estimator.input_count && has_room(sheet); k++) {
             put_input(sheet, world, setup->node, &setup->estimator.inputs[k], first);
             first = false;
         }
@@ -194,19 +185,17 @@ static void put_origin(struct sheet *sheet, const struct srv_server *server)
         char set[1024];
         (void)snprintf(set, sizeof set, "%s=%s", options->overrides[i].path, options->overrides[i].value);
         put(sheet, "%s", i > 0 ? ", " : "");
-        put_text(sheet, set);
+        oto_json_text(sheet->to, set);
     }
     put(sheet, "], ");
 }
 
-static bool is_whole(const struct sheet *sheet)
-{
-    return sheet->used < sheet->bytes;
-}
-
 bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
 {
-    struct sheet sheet = {text, bytes, 0};
+    struct sheet sheet;
+    if (!begin(&sheet, bytes)) {
+        return false;
+    }
     put(&sheet, "{");
     put_identity(&sheet, server);
     put_clock(&sheet, server);
@@ -223,14 +212,17 @@ bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
     put_hosts(&sheet, server);
     put_inputs(&sheet, server);
     put(&sheet, "}");
-    return is_whole(&sheet);
+    return finish(&sheet, text);
 }
 
 bool srv_server_json(const struct srv_server *server, char *text, size_t bytes)
 {
-    struct sheet sheet = {text, bytes, 0};
+    struct sheet sheet;
+    if (!begin(&sheet, bytes)) {
+        return false;
+    }
     put(&sheet, "{");
     put_identity(&sheet, server);
     put(&sheet, "}\n");
-    return is_whole(&sheet);
+    return finish(&sheet, text);
 }

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define WATCHDOG_MS 20

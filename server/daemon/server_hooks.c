@@ -2,7 +2,6 @@
 #include "server_private.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/plain_text.h"

@@ -46,7 +46,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, struct oto_err
     struct srv_checkpoint *beginning = &server->beginning;
     enum oto_status status = beginning->state == NULL ? srv_checkpoint_read(server->began_with, beginning, error) : OTO_OK;
     if (status == OTO_OK) {
-        status = srv_checkpoint_configure(beginning, &server->config, srv_server_warn, NULL, error);
+        status = srv_checkpoint_configure(beginning, &server->config, error);
     }
     if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
         clock->until_ns += srv_instant_ns(beginning->tick, clock->rate_num, clock->rate_den, NULL);

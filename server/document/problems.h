@@ -1,5 +1,5 @@
 /*
- * The errors of one file. With a receiver, reading goes on behind an error, so that one reading reports all errors that do
+ * The errors of one file. With a receiver, reading continues after an error, so that one reading reports all errors that do
  * not depend on each other. [loop]
  */
 #ifndef OTOLITH_DOCUMENT_PROBLEMS_H
@@ -22,7 +22,7 @@ struct oto_problems {
     uint64_t seen[OTO_MOST_PROBLEMS]; /* hashes: a value that several vehicles share is reported once */
 };
 
-/* Reports the error that a function left, unless that function has noted it. Returns whether reading goes on. */
+/* Reports the error that a function left, unless that function has noted it. Returns whether reading continues. */
 bool oto_problems_note(struct oto_problems *problems, enum oto_status status);
 
 #endif

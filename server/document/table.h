@@ -5,6 +5,7 @@
 #ifndef OTOLITH_TABLE_H
 #define OTOLITH_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,6 +45,9 @@ typedef enum oto_status (*oto_row_function)(void *context, const struct oto_row 
 /* As oto_table_read, one row at a time: for files larger than memory. */
 OTO_API enum oto_status oto_table_each(const char *path, const char *const *columns, uint32_t column_count,
                                        oto_row_function each, void *context, struct oto_error *error);
+
+/* Finds a column by its name; false: there is none. */
+OTO_API bool oto_column_find(const char *const *names, uint32_t columns, const char *name, uint32_t *column);
 
 /* A row with every column as text: quotes are removed, numbers are not parsed. */
 struct oto_text_row {

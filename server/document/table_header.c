@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
+#include "document/table.h"
+
 static uint32_t find(const struct table_header *header, const char *name)
 {
-    for (uint32_t i = 0; i < header->count; i++)
-        if (strcmp(header->names[i], name) == 0)
-            return i;
-    return TABLE_UNWANTED;
+    uint32_t column;
+    return oto_column_find((const char *const *)header->names, header->count, name, &column) ? column : TABLE_UNWANTED;
 }
 
 enum oto_status table_header_add(struct table_header *header, struct doc_place place, const char *name, size_t bytes,
@@ -79,4 +79,15 @@ void table_header_finish(struct table_header *header)
     free(header->names);
     free(header->targets);
     *header = (struct table_header){0};
+}
+
+bool oto_column_find(const char *const *names, uint32_t columns, const char *name, uint32_t *column)
+{
+    for (uint32_t i = 0; i < columns; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *column = i;
+            return true;
+        }
+    }
+    return false;
 }

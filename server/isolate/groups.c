@@ -107,11 +107,6 @@ static enum oto_status join(struct srv_sim *sim, const struct srv_node *node, st
     return OTO_OK;
 }
 
-static struct srv_vehicle *vehicle_of(struct srv_sim *sim, const struct srv_node *node)
-{
-    return &sim->vehicles[node->config->vehicle];
-}
-
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count)
 {
     uint64_t payload_bytes = 0;
@@ -125,7 +120,7 @@ static enum oto_status make_member(struct srv_sim *sim, struct srv_group *group,
                                    struct srv_node *node, struct oto_error *error)
 {
     struct srv_member *member = &group->members[slot];
-    *member = (struct srv_member){.node = node, .vehicle = vehicle_of(sim, node), .group = group, .slot = slot};
+    *member = (struct srv_member){.node = node, .vehicle = &sim->vehicles[node->vehicle], .group = group, .slot = slot};
     member->last = srv_member_make_last(node->live.ports, node->live.port_count);
     node->member = member;
     if (node->is_estimator) {
@@ -161,21 +156,20 @@ static enum oto_status fill(struct srv_sim *sim, struct srv_group *group, struct
 
 static enum oto_status make_specs(struct srv_group *group, struct oto_error *error)
 {
-    enum oto_status status = OTO_OK;
     group->specs = calloc(group->member_count, sizeof *group->specs);
     if (group->specs == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin host '%s'", group->name);
     }
-    for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
+    for (uint32_t i = 0; i < group->member_count; i++) {
         const struct srv_node *node = group->members[i].node;
         group->specs[i] = (struct srv_host_instance_spec){.topic = node->topic,
                                                           .setup = *node->live.abi.setup,
                                                           .plugin = oto_plugin_hold(node->live.plugin),
+                                                          .params = oto_params_copy(&node->live.params),
                                                           .flags = SRV_SLOT_FRESH,
                                                           .inputs = node->is_estimator ? &node->inputs : NULL};
-        status = oto_params_copy(&node->live.params, &group->specs[i].params, error);
     }
-    return status;
+    return OTO_OK;
 }
 
 /* Records the plugin that a swap brought in, for the next host. It has no crashes yet, so it is not quarantined. */
@@ -193,20 +187,14 @@ static void take_plugin(struct srv_member *member, struct srv_host_instance_spec
     member->crashes = 0;
 }
 
-enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_host *host, struct oto_error *error)
+void srv_group_take_specs(struct srv_group *group, const struct srv_host *host)
 {
-    enum oto_status status = OTO_OK;
-    for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
-        struct oto_params params = {0};
-        status = oto_params_copy(&host->layouts[i].params, &params, error);
-        if (status == OTO_OK) {
-            oto_params_free(&group->specs[i].params);
-            group->specs[i].params = params;
-            take_plugin(&group->members[i], &group->specs[i], &host->layouts[i]);
-        }
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        oto_params_free(&group->specs[i].params);
+        group->specs[i].params = oto_params_copy(&host->layouts[i].params);
+        take_plugin(&group->members[i], &group->specs[i], &host->layouts[i]);
     }
     group->specs_revision = host->revision;
-    return status;
 }
 
 static void note_unsaved(struct srv_member *member, bool unsaved)
@@ -304,7 +292,7 @@ static void finish_group(struct srv_group *group)
     for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
         free(group->members[i].last);
         free(group->members[i].after);
-        free(group->members[i].truths);
+        srv_member_free_truths(&group->members[i]);
     }
     for (uint32_t i = 0; group->specs != NULL && i < group->member_count; i++) {
         oto_params_free(&group->specs[i].params);

@@ -7,6 +7,7 @@
 
 #include "host_mailbox.h"
 #include "plugin/host.h"
+#include "sim/instance.h"
 
 /* The start message of the server and what came with it. */
 struct host_job {
@@ -25,11 +26,9 @@ void host_mark_operation(struct srv_host_mailbox *mailbox, uint32_t slot, enum s
 
 /* Executes the steps of a motion's request, up to the first that fails, then evaluates the truths. Returns the status
  * of the last step. */
-uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
-                   const struct oto_instance *instance);
+uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct srv_instance *instance);
 /* Evaluates the truths that a request asks for, without a step. */
-void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
-                   const struct oto_instance *instance);
+void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct srv_instance *instance);
 
 /* Executes a start message. Returns the exit code. */
 int host_run(struct host_job *job);

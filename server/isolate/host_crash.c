@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <link.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>

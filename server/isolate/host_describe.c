@@ -14,7 +14,8 @@ static struct oto_description description_of(const struct oto_plugin *plugin)
                                     .estimator = estimator,
                                     .estimators = estimator != NULL,
                                     .facts = (motion != NULL ? OTO_DESCRIBED_MOTION : 0) |
-                                             (oto_motion_adopts(motion) ? OTO_DESCRIBED_ADOPT : 0),
+                                             (oto_motion_adopts(motion) ? OTO_DESCRIBED_ADOPT : 0) |
+                                             (oto_plugin_control(plugin) != NULL ? OTO_DESCRIBED_CONTROL : 0),
                                     .motion_flags = motion != NULL ? motion->flags : 0};
 }
 

@@ -17,7 +17,7 @@
 #include "otolith/plugin.h"
 
 #define SRV_HOST_MAGIC UINT64_C(0x31584f424f544f00) /* "\0OTOBOX1" */
-#define SRV_HOST_VERSION 5u
+#define SRV_HOST_VERSION 6u
 #define SRV_HOST_ALIGN 64u
 #define SRV_HOST_HEAD_BYTES 4096u
 #define SRV_HOST_MAX_SLOTS 1024u
@@ -26,6 +26,7 @@
 #define SRV_HOST_QUESTIONS_PER_STEP 4096u /* questions that one step may ask; the rest get OTO_STEP_ERROR */
 
 #define SRV_HOST_INSTANTS 64u /* most instants of a motion in one request */
+#define SRV_HOST_CATCH_UP 256u /* most steps of a motion in one request, each with controls of its own */
 
 #define SRV_HOST_DIRECTORY_BYTES 128
 
@@ -98,6 +99,12 @@ struct srv_host_instant {
     struct oto_truth_record truth;
 };
 
+/* Controls of a motion that hold from the end of step n - 1 on. */
+struct srv_host_controls {
+    uint64_t n;
+    double values[OTO_CONTROLS];
+};
+
 #define SRV_SLOT_FRESH (1u << 0)    /* run init; else the server gives the state */
 #define SRV_SLOT_OFF (1u << 1)      /* quarantined: not even loaded */
 #define SRV_SLOT_NEW_PARAMS (1u << 2) /* call set_params before the first step, with the block at old_params_offset */
@@ -136,6 +143,7 @@ struct srv_host_slot {
     uint64_t samples_offset,
         payloads_offset; /* estimators: the samples of a step, and their payloads in the same order */
     uint64_t instants_offset;                  /* motions: offset of struct srv_host_instant[SRV_HOST_INSTANTS] */
+    uint64_t controls_offset; /* motions that take controls: offset of struct srv_host_controls[SRV_HOST_CATCH_UP]; else 0 */
     /* written by the server for each request */
     uint32_t due;
     uint32_t take; /* enum srv_host_take */
@@ -145,7 +153,7 @@ struct srv_host_slot {
     uint32_t sample_count;
     uint32_t step_count;    /* motions: number of ticks to move; `schedule` is the end of the first; may be 0 */
     uint32_t instant_count; /* motions: truths to evaluate after the steps; with SRV_SLOT_FRESH also at the start */
-    uint32_t reserved_motion;
+    uint32_t controls_count; /* motions: controls for the steps of this request, in their order */
     struct srv_schedule schedule;
     /* written by both: outputs before and after the step */
     struct srv_host_output outputs[OTO_PLUGIN_MAX_PORTS];

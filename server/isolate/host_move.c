@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "host.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 
 static bool is_good(uint32_t status)
 {
@@ -19,21 +19,23 @@ static uint32_t status_of(enum oto_step_status status)
     return SRV_STEP_FLOAT_MODE;
 }
 
-/* Steps up to the requested tick: usually one step; after a restart also the missed ticks. */
-static uint32_t step(const struct srv_host_slot *slot, const struct oto_plugin *plugin,
-                     const struct oto_instance *instance)
+/* Steps up to the requested tick: usually one step; after a restart also the missed ticks, each under its controls. */
+static uint32_t step(const struct srv_host_mailbox *mailbox, const struct srv_host_slot *slot, const struct srv_instance *instance)
 {
+    const struct srv_host_controls *controls = (const void *)((const unsigned char *)mailbox + slot->controls_offset);
     struct srv_schedule schedule = slot->schedule;
-    uint32_t status = OTO_STEP_OK;
+    uint32_t status = OTO_STEP_OK, given = 0;
     for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_schedule_advance(&schedule)) {
+        for (; given < slot->controls_count && controls[given].n <= schedule.n; given++) {
+            oto_plugin_control(instance->plugin)->control(&instance->abi, controls[given].values, OTO_CONTROLS);
+        }
         const struct oto_step now = oto_step_make(schedule.n - 1, schedule.n, srv_schedule_at(&schedule), NULL);
-        status = status_of(oto_plugin_ops(plugin)->step(instance, &now));
+        status = status_of(instance->step(&instance->abi, &now));
     }
     return status;
 }
 
-void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
-                   const struct oto_instance *instance)
+void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct srv_instance *instance)
 {
     const struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
     struct srv_host_instant *instants = (void *)((unsigned char *)mailbox + slot->instants_offset);
@@ -41,16 +43,15 @@ void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struc
     for (uint32_t i = 0; i < slot->instant_count; i++) {
         struct srv_host_instant *instant = &instants[i];
         memset(&instant->truth, 0, sizeof instant->truth);
-        instant->status = status_of(oto_plugin_motion(plugin)->evaluate(instance, instant->at, &instant->truth));
+        instant->status = status_of(instance->evaluate(&instance->abi, instant->at, &instant->truth));
     }
 }
 
-uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
-                   const struct oto_instance *instance)
+uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct srv_instance *instance)
 {
-    const uint32_t status = step(srv_host_slot_at(mailbox, index), plugin, instance);
+    const uint32_t status = step(mailbox, srv_host_slot_at(mailbox, index), instance);
     if (is_good(status)) {
-        host_evaluate(mailbox, index, plugin, instance);
+        host_evaluate(mailbox, index, instance);
     }
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "host_crash.h"
 #include "host.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "plugin/described.h"
 #include "plugin/finite.h"
 #include "plugin/isolated.h"
@@ -17,23 +17,13 @@
 
 #define RUNS 2
 #define LOOK_BACK_NS INT64_C(1000000000)
-#define STATE_ALIGN 64u
 
 struct probe {
     struct srv_probe_job *job;
     const struct srv_probe_input *inputs;
     struct oto_input_sample *samples; /* estimators: the samples of all steps */
     const struct oto_input_sample *next_sample; /* the first sample of the next step */
-    struct oto_plugin *plugin;
-    const struct oto_plugin_descriptor *descriptor;
-    const struct oto_plugin_ops *ops;
-    const struct oto_motion_extension *motion;
-    struct oto_params params;
-    struct oto_prepared prepared;
-    struct oto_instance instance;
-    unsigned char *payloads[OTO_PLUGIN_MAX_PORTS];
-    struct oto_float_run *runs[OTO_PLUGIN_MAX_PORTS];
-    uint32_t run_counts[OTO_PLUGIN_MAX_PORTS];
+    struct srv_instance instance;
     struct oto_float_run *truth_runs;
     uint32_t truth_run_count;
     int64_t *times_ns;
@@ -60,19 +50,18 @@ static enum oto_status load(struct probe *probe, int fd)
 {
     mark_operation(probe, SRV_OPERATION_LOAD, 0);
     host_facts_take(&probe->facts); /* the loader keeps one file open, the copy itself */
-    enum oto_status status = oto_plugin_load_copy(fd, probe->job->path, &probe->plugin, probe->error);
+    struct oto_plugin *plugin = NULL;
+    enum oto_status status = oto_plugin_load_copy(fd, probe->job->path, &plugin, probe->error);
     if (status != OTO_OK) {
         return status;
     }
-    host_crash_know(0, probe->plugin);
+    host_crash_know(0, plugin);
     probe->facts.files++;
-    probe->descriptor = oto_plugin_descriptor(probe->plugin);
-    probe->ops = oto_plugin_ops(probe->plugin);
     host_watch_calls(true);
-    status = oto_plugin_begin(probe->plugin, probe->error);
+    status = oto_plugin_begin(plugin, probe->error);
     host_watch_calls(false);
-    probe->motion = oto_plugin_motion(probe->plugin);
-    if (status == OTO_OK && (probe->descriptor->params_bytes != probe->job->params_bytes)) {
+    srv_instance_bind(&probe->instance, plugin);
+    if (status == OTO_OK && probe->instance.descriptor->params_bytes != probe->job->params_bytes) {
         return complain(probe, "it has parameters of another size here than in the server");
     }
     return status;
@@ -94,17 +83,8 @@ static enum oto_status bind_inputs(struct probe *probe)
     return setup->inputs != NULL ? OTO_OK : oto_fail(probe->error, OTO_CORRUPT, "its inputs cannot be read");
 }
 
-static enum oto_status make_outputs(struct probe *probe)
+static enum oto_status make_results(struct probe *probe)
 {
-    for (uint32_t i = 0; i < probe->descriptor->output_count; i++) {
-        const struct oto_record_type *type = probe->descriptor->outputs[i].type;
-        probe->payloads[i] = aligned_alloc(STATE_ALIGN, (type->bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN);
-        probe->runs[i] = calloc(type->field_count + 1, sizeof *probe->runs[i]);
-        if (probe->payloads[i] == NULL || probe->runs[i] == NULL) {
-            return oto_fail(probe->error, OTO_NO_MEMORY, "no memory for its outputs");
-        }
-        probe->run_counts[i] = oto_float_runs(type, probe->runs[i]);
-    }
     probe->truth_runs = calloc(oto_truth_type.field_count, sizeof *probe->truth_runs);
     probe->times_ns = calloc((size_t)probe->job->input_count + 1, sizeof *probe->times_ns);
     if (probe->truth_runs == NULL || probe->times_ns == NULL) {
@@ -117,21 +97,18 @@ static enum oto_status make_outputs(struct probe *probe)
 static enum oto_status prepare(struct probe *probe)
 {
     struct srv_probe_job *job = probe->job;
-    const uint64_t bytes = (probe->descriptor->state_bytes + STATE_ALIGN) / STATE_ALIGN * STATE_ALIGN;
-    probe->params = (struct oto_params){.block = at(job, job->params_offset), .bytes = job->params_bytes};
+    const struct srv_instance_place place = {.setup = &job->setup, .prepared_later = true};
+    probe->instance.params = (struct oto_params){.block = at(job, job->params_offset), .bytes = job->params_bytes};
+    enum oto_status status = srv_instance_make(&probe->instance, &place, probe->error);
+    if (status != OTO_OK) {
+        return status;
+    }
     mark_operation(probe, SRV_OPERATION_PREPARE, 0);
     host_watch_calls(true);
-    const enum oto_status status =
-        oto_prepare(probe->plugin, &job->setup, &probe->params, NULL, NULL, &probe->prepared, probe->error);
+    status = srv_instance_prepare(&probe->instance, NULL, NULL, probe->error);
     host_watch_calls(false);
     if (status == OTO_OK && host_watch_exit_handlers() != 0) {
         return complain(probe, "prepare asked to be called when the process ends (atexit)");
-    }
-    probe->instance = (struct oto_instance){.size = sizeof probe->instance, .setup = &job->setup,
-                                            .params = probe->params.block, .data = probe->prepared.data,
-                                            .state = aligned_alloc(STATE_ALIGN, bytes)};
-    if (status == OTO_OK && probe->instance.state == NULL) {
-        return oto_fail(probe->error, OTO_NO_MEMORY, "no memory for its state");
     }
     return status;
 }
@@ -143,35 +120,44 @@ static enum oto_status refuse(struct probe *probe, const char *what, const struc
     return complain(probe, "%s refused%s%.300s", what, reason->text[0] != '\0' ? ": " : "", reason->text);
 }
 
+static enum oto_status copy_state(struct probe *probe)
+{
+    const struct srv_probe_job *job = probe->job;
+    const struct srv_instance *instance = &probe->instance;
+    if (job->state_bytes != instance->state_bytes) {
+        return complain(probe, "its state has %llu bytes, the live one %llu", (unsigned long long)instance->state_bytes,
+                        (unsigned long long)job->state_bytes);
+    }
+    memcpy(instance->abi.state, at(probe->job, job->state_offset), job->state_bytes);
+    return OTO_OK;
+}
+
+/* As in the server, `init` comes first, also where its state is then replaced. */
 static enum oto_status first_state(struct probe *probe)
 {
     struct srv_probe_job *job = probe->job;
     struct oto_error reason = {0};
-    memset(probe->instance.state, 0, probe->descriptor->state_bytes);
-    if (job->start == SRV_START_COPY) {
-        if (job->state_bytes != probe->descriptor->state_bytes) {
-            return complain(probe, "its state has %llu bytes, the live one %llu",
-                            (unsigned long long)probe->descriptor->state_bytes, (unsigned long long)job->state_bytes);
-        }
-        memcpy(probe->instance.state, at(job, job->state_offset), job->state_bytes);
-        return OTO_OK;
-    }
+    struct srv_instance *instance = &probe->instance;
+    memset(instance->abi.state, 0, instance->state_bytes);
     mark_operation(probe, SRV_OPERATION_INIT, 0);
-    if (probe->ops->init != NULL && probe->ops->init(&probe->instance, &reason) != OTO_OK) {
+    if (srv_instance_init(instance, &reason) != OTO_OK) {
         reason.text[sizeof reason.text - 1] = '\0';
         return refuse(probe, "init", &reason);
     }
+    if (job->start == SRV_START_COPY) {
+        return copy_state(probe);
+    }
     if (job->start == SRV_START_MIGRATE) {
         mark_operation(probe, SRV_OPERATION_MIGRATE, 0);
-        if (probe->ops->migrate == NULL || probe->ops->migrate(&probe->instance, at(job, job->state_offset),
-                                                               job->state_bytes, job->state_version) != OTO_OK) {
+        if (instance->ops->migrate == NULL || instance->ops->migrate(&instance->abi, at(job, job->state_offset),
+                                                                     job->state_bytes, job->state_version) != OTO_OK) {
             return refuse(probe, "migrate", &reason);
         }
     }
     if (job->start == SRV_START_ADOPT) {
         mark_operation(probe, SRV_OPERATION_ADOPT, 0);
-        if (!oto_motion_adopts(probe->motion) ||
-            probe->motion->adopt(&probe->instance, &job->truth, job->at) != OTO_OK) {
+        const struct oto_motion_extension *motion = oto_plugin_motion(instance->plugin);
+        if (!oto_motion_adopts(motion) || motion->adopt(&instance->abi, &job->truth, job->at) != OTO_OK) {
             return refuse(probe, "adopt", &reason);
         }
     }
@@ -182,7 +168,8 @@ static enum oto_status validate(struct probe *probe, uint32_t step)
 {
     const struct oto_error reason = {0};
     mark_operation(probe, SRV_OPERATION_VALIDATE, step);
-    if (probe->ops->validate != NULL && probe->ops->validate(&probe->instance) != OTO_OK) {
+    const struct srv_instance *instance = &probe->instance;
+    if (instance->ops->validate != NULL && instance->ops->validate(&instance->abi) != OTO_OK) {
         return refuse(probe, step == 0 ? "validate of the first state" : "validate", &reason);
     }
     return OTO_OK;
@@ -226,21 +213,22 @@ static const char *bad_field(const struct oto_record_type *type, const void *pay
     return "";
 }
 
-static enum oto_status check_outputs(struct probe *probe, const struct oto_output *outputs, uint32_t step,
-                                     uint64_t *hash)
+static enum oto_status check_outputs(struct probe *probe, uint32_t step, uint64_t *hash)
 {
-    for (uint32_t i = 0; i < probe->descriptor->output_count; i++) {
-        const struct oto_record_type *type = probe->descriptor->outputs[i].type;
-        if (outputs[i].emit == 0) {
+    for (uint32_t i = 0; i < probe->instance.ports_used; i++) {
+        const struct oto_record_type *type = probe->instance.descriptor->outputs[i].type;
+        const struct oto_output *output = &probe->instance.outputs[i];
+        const struct srv_port *port = &probe->instance.ports[i];
+        if (output->emit == 0) {
             continue;
         }
-        if (!oto_record_is_finite(probe->runs[i], probe->run_counts[i], probe->payloads[i])) {
+        if (!oto_record_is_finite(port->runs, port->run_count, output->payload)) {
             return complain(probe, "its sample %u has a NaN or an infinity in '%s'", step,
-                            bad_field(type, probe->payloads[i]));
+                            bad_field(type, output->payload));
         }
-        const int64_t times[3] = {outputs[i].t_ns, outputs[i].sensor_time_ns, (int64_t)outputs[i].flags};
+        const int64_t times[3] = {output->t_ns, output->sensor_time_ns, (int64_t)output->flags};
         *hash = oto_fnv1a64_more(*hash, times, sizeof times);
-        *hash = oto_fnv1a64_more(*hash, probe->payloads[i], type->bytes);
+        *hash = oto_fnv1a64_more(*hash, output->payload, type->bytes);
     }
     return OTO_OK;
 }
@@ -251,7 +239,7 @@ static enum oto_status check_truth(struct probe *probe, const struct srv_probe_i
     struct oto_truth_record truth;
     memset(&truth, 0, sizeof truth);
     const enum oto_step_status status =
-        probe->motion->evaluate(&probe->instance, input->at, &truth);
+        probe->instance.evaluate(&probe->instance.abi, input->at, &truth);
     if (status != OTO_STEP_OK && status != OTO_STEP_WARN) {
         return complain(probe, "it could not evaluate the motion at tick %u", step);
     }
@@ -265,7 +253,7 @@ static enum oto_status check_truth(struct probe *probe, const struct srv_probe_i
 
 static bool is_estimator(const struct probe *probe)
 {
-    return oto_plugin_estimator(probe->plugin) != NULL;
+    return oto_plugin_estimator(probe->instance.plugin) != NULL;
 }
 
 static enum oto_status check_conduct(struct probe *probe, uint32_t step, enum oto_step_status status,
@@ -295,26 +283,18 @@ static enum oto_status check_conduct(struct probe *probe, uint32_t step, enum ot
 static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
 {
     const struct srv_probe_input *input = &probe->inputs[index];
-    const bool moves = probe->motion != NULL, estimates = is_estimator(probe);
-    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+    const bool moves = probe->instance.evaluate != NULL, estimates = is_estimator(probe);
     struct past past = {probe, index};
-    for (uint32_t i = 0; i < probe->descriptor->output_count; i++) {
-        memset(probe->payloads[i], 0, probe->descriptor->outputs[i].type->bytes);
-        outputs[i] = (struct oto_output){.payload = probe->payloads[i], .t_ns = input->at.t_ns,
-                                         .sensor_time_ns = input->at.t_ns, .emit = 1};
-    }
-    struct oto_step now = oto_step_make(input->tick, input->n, input->at, outputs);
-    if (estimates) {
-        now.estimator = (struct oto_estimator_step){.samples = probe->next_sample, .sample_count = input->sample_count};
-        probe->next_sample += input->sample_count;
-    } else if (!moves) {
-        now.sensor = (struct oto_sensor_step){&input->input, input_at, &past};
-    }
+    const struct oto_estimator_step heard = {.samples = probe->next_sample, .sample_count = input->sample_count};
+    const struct oto_sensor_step felt = {&input->input, input_at, &past};
+    probe->next_sample += estimates ? input->sample_count : 0;
     mark_operation(probe, SRV_OPERATION_STEP, index + 1);
     const uint64_t allocations = host_watch_allocations();
     host_watch_calls(true);
     const int64_t start_ns = srv_now_ns();
-    const enum oto_step_status said = probe->ops->step(&probe->instance, &now);
+    const enum oto_step_status said =
+        srv_instance_step(&probe->instance, input->tick, input->n, input->at, estimates || moves ? NULL : &felt,
+                          estimates ? &heard : NULL);
     probe->times_ns[index] = srv_now_ns() - start_ns;
     host_watch_calls(false);
     enum oto_status status = check_conduct(probe, index + 1, said, allocations);
@@ -322,9 +302,9 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
     if (status == OTO_OK && moves) {
         status = check_truth(probe, input, index + 1, hash);
     } else if (status == OTO_OK && (said == OTO_STEP_OK || said == OTO_STEP_WARN)) {
-        status = check_outputs(probe, outputs, index + 1, hash);
+        status = check_outputs(probe, index + 1, hash);
     }
-    *hash = oto_fnv1a64_more(*hash, probe->instance.state, probe->descriptor->state_bytes);
+    *hash = oto_fnv1a64_more(*hash, probe->instance.abi.state, probe->instance.state_bytes);
     return status;
 }
 
@@ -398,7 +378,7 @@ static enum oto_status make_ready(struct probe *probe, int fd)
         status = prepare(probe);
     }
     if (status == OTO_OK) {
-        status = make_outputs(probe);
+        status = make_results(probe);
     }
     if (status == OTO_OK) {
         status = first_state(probe);

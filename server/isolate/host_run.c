@@ -6,24 +6,17 @@
 #include "host_crash.h"
 #include "base/futex.h"
 #include "host.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "plugin/described.h"
 #include "plugin/isolated.h"
 #include "sandbox.h"
 
 #define SPINS 4000 /* polls before sleeping: the server answers a question soon */
 
-struct host_instance {
-    struct oto_plugin *plugin;
-    struct oto_params params;
-    struct oto_prepared prepared;
-    struct oto_instance instance;
-};
-
 struct host {
     struct srv_host_mailbox *mailbox;
     struct oto_plugin *plugins[SRV_HOST_MAX_PLUGINS];
-    struct host_instance *instances;
+    struct srv_instance *instances;
     bool runs_others; /* an instance runs code of others, which needs more system calls than a step */
 };
 
@@ -67,10 +60,10 @@ static enum oto_status load(struct host *host, const struct host_job *job, const
     return status;
 }
 
-static enum oto_status check_sizes(const struct host_instance *made, const struct srv_host_slot *slot,
+static enum oto_status check_sizes(const struct srv_instance *made, const struct srv_host_slot *slot,
                                    struct oto_error *error)
 {
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(made->plugin);
+    const struct oto_plugin_descriptor *descriptor = made->descriptor;
     if (descriptor->state_bytes != slot->state_bytes || descriptor->params_bytes != slot->params_bytes ||
         descriptor->output_count != slot->port_count) {
         return oto_fail(error, OTO_CONFLICT, "plugin '%s' has other sizes here than in the server", descriptor->id);
@@ -90,48 +83,49 @@ static enum oto_status bind_inputs(struct srv_host_mailbox *mailbox, struct srv_
     return setup->inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "its inputs cannot be read");
 }
 
-static bool is_host_only(const struct oto_plugin *plugin)
+/* Prepares an instance whose setup, parameters and state are in the memory that the server shares. */
+static enum oto_status prepare(struct host *host, uint32_t index, struct srv_host_slot *slot, struct srv_instance *made,
+                               struct oto_error *error)
 {
-    return (oto_plugin_descriptor(plugin)->flags & OTO_PLUGIN_HOST_ONLY) != 0;
+    const bool fresh = (slot->flags & SRV_SLOT_FRESH) != 0;
+    made->params = (struct oto_params){.block = at(host->mailbox, slot->params_offset), .bytes = slot->params_bytes};
+    made->abi.setup = &slot->setup;
+    made->abi.params = made->params.block;
+    made->abi.state = at(host->mailbox, slot->state_offset);
+    host_mark_operation(host->mailbox, 1 + index, SRV_OPERATION_PREPARE);
+    enum oto_status status = srv_instance_prepare(made, pass_warning, &index, error);
+    host_mark_operation(host->mailbox, 1 + index, SRV_OPERATION_INIT);
+    if (status == OTO_OK && fresh) {
+        status = srv_instance_init(made, error);
+    }
+    if (status == OTO_OK && fresh && made->evaluate != NULL) {
+        host_evaluate(host->mailbox, index, made);
+    }
+    if (status == OTO_OK && (made->descriptor->flags & OTO_PLUGIN_HOST_ONLY) != 0) {
+        slot->unsaved = made->ops->validate != NULL && made->ops->validate(&made->abi) == OTO_UNSUPPORTED;
+        host->runs_others = true;
+    }
+    srv_fpu_pin();
+    return status;
 }
 
 static enum oto_status make(struct host *host, const struct host_job *job, uint32_t index, struct oto_error *error)
 {
     struct srv_host_slot *slot = srv_host_slot_at(host->mailbox, index);
-    struct host_instance *made = &host->instances[index];
+    struct srv_instance *made = &host->instances[index];
     host_mark_operation(host->mailbox, 1 + index, SRV_OPERATION_LOAD);
     enum oto_status status = load(host, job, slot, error);
     if (status != OTO_OK) {
         return status;
     }
-    made->plugin = host->plugins[slot->plugin];
+    srv_instance_bind(made, host->plugins[slot->plugin]);
     status = check_sizes(made, slot, error);
     if (status == OTO_OK) {
         status = bind_inputs(host->mailbox, slot, error);
     }
-    const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
-    made->params = (struct oto_params){.block = at(host->mailbox, slot->params_offset), .bytes = slot->params_bytes};
-    host_mark_operation(host->mailbox, 1 + index, SRV_OPERATION_PREPARE);
     if (status == OTO_OK) {
-        status = oto_prepare(made->plugin, &slot->setup, &made->params, pass_warning, &index, &made->prepared, error);
+        status = prepare(host, index, slot, made, error);
     }
-    made->instance = (struct oto_instance){.size = sizeof made->instance,
-                                           .setup = &slot->setup,
-                                           .params = made->params.block,
-                                           .data = made->prepared.data,
-                                           .state = at(host->mailbox, slot->state_offset)};
-    host_mark_operation(host->mailbox, 1 + index, SRV_OPERATION_INIT);
-    if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && ops->init != NULL) {
-        status = ops->init(&made->instance, error);
-    }
-    if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && oto_plugin_motion(made->plugin) != NULL) {
-        host_evaluate(host->mailbox, index, made->plugin, &made->instance);
-    }
-    if (status == OTO_OK && is_host_only(made->plugin)) {
-        slot->unsaved = ops->validate != NULL && ops->validate(&made->instance) == OTO_UNSUPPORTED;
-        host->runs_others = true;
-    }
-    srv_fpu_pin();
     host_mark_operation(host->mailbox, 0, SRV_OPERATION_IDLE);
     return status;
 }
@@ -195,7 +189,7 @@ static const struct oto_input_sample *samples_of(struct srv_host_mailbox *mailbo
     return samples;
 }
 
-static uint32_t step(struct srv_host_mailbox *mailbox, uint32_t index, const struct host_instance *made)
+static uint32_t step(struct srv_host_mailbox *mailbox, uint32_t index, const struct srv_instance *made)
 {
     struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
@@ -218,7 +212,7 @@ static uint32_t step(struct srv_host_mailbox *mailbox, uint32_t index, const str
     } else {
         now.sensor = (struct oto_sensor_step){&slot->input, ask, &asking};
     }
-    const enum oto_step_status status = oto_plugin_ops(made->plugin)->step(&made->instance, &now);
+    const enum oto_step_status status = made->step(&made->abi, &now);
     for (uint32_t i = 0; i < slot->port_count; i++) {
         slot->outputs[i] =
             (struct srv_host_output){outputs[i].t_ns, outputs[i].sensor_time_ns, outputs[i].flags, outputs[i].emit};
@@ -230,31 +224,30 @@ static uint32_t step(struct srv_host_mailbox *mailbox, uint32_t index, const str
     return (uint32_t)status;
 }
 
-static void take_new_params(struct srv_host_mailbox *mailbox, uint32_t index, const struct host_instance *made)
+static void take_new_params(struct srv_host_mailbox *mailbox, uint32_t index, const struct srv_instance *made)
 {
     struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
-    const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
     slot->flags &= ~SRV_SLOT_NEW_PARAMS;
-    if (ops->set_params != NULL) {
+    if (made->ops->set_params != NULL) {
         host_mark_operation(mailbox, 1 + index, SRV_OPERATION_SET_PARAMS);
-        ops->set_params(&made->instance, at(mailbox, slot->old_params_offset));
+        made->ops->set_params(&made->abi, at(mailbox, slot->old_params_offset));
     }
 }
 
 /* A swap's candidate takes over the state. */
 static enum srv_host_take_result take_over(struct srv_host_mailbox *mailbox, uint32_t index,
-                                           const struct host_instance *made)
+                                           const struct srv_instance *made)
 {
     struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
-    const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
+    const struct oto_plugin_ops *ops = made->ops;
     host_mark_operation(mailbox, 1 + index, SRV_OPERATION_MIGRATE);
     if (slot->take == SRV_TAKE_MIGRATE &&
-        (ops->migrate == NULL || ops->migrate(&made->instance, at(mailbox, slot->old_state_offset),
+        (ops->migrate == NULL || ops->migrate(&made->abi, at(mailbox, slot->old_state_offset),
                                               slot->old_state_bytes, slot->old_state_version) != OTO_OK)) {
         return SRV_TAKEN_NOT_MIGRATED;
     }
     host_mark_operation(mailbox, 1 + index, SRV_OPERATION_VALIDATE);
-    if (ops->validate != NULL && ops->validate(&made->instance) != OTO_OK) {
+    if (ops->validate != NULL && ops->validate(&made->abi) != OTO_OK) {
         return SRV_TAKEN_NOT_VALID;
     }
     const bool pinned = srv_fpu_is_pinned();
@@ -280,7 +273,7 @@ static void serve(struct host *host)
         host_mark_operation(mailbox, 1 + i, SRV_OPERATION_STEP);
         const int64_t began_ns = srv_now_ns();
         slot->status = slot->instants_offset != 0
-                           ? host_move(mailbox, i, host->instances[i].plugin, &host->instances[i].instance)
+                           ? host_move(mailbox, i, &host->instances[i])
                            : step(mailbox, i, &host->instances[i]);
         slot->step_ns = srv_now_ns() - began_ns;
         host_mark_operation(mailbox, 0, SRV_OPERATION_IDLE);

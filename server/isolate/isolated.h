@@ -167,6 +167,12 @@ void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const
 void srv_member_take_motion(struct srv_member *member, const struct srv_host *host, bool in_time);
 /* Takes the truth at time zero, which the host computed with the first state. [loop] */
 void srv_member_take_zero(struct srv_member *member, const struct srv_host *host);
+/* [loop] Frees the truths. NULL is allowed. */
+void srv_member_free_truths(struct srv_member *member);
+/* Keeps the controls of a motion node until its host has made the steps from the present boundary on. */
+void srv_member_control(struct srv_sim *sim, struct srv_member *member, const double *values);
+/* A restored state has the controls that held when it was saved. */
+void srv_member_forget_controls(struct srv_member *member);
 /* Moves the vehicle of a motion node. False: the host did not answer. *status is the status of the step. */
 bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *status);
 /* A sensor read the truth `lag_ns` before its sample, and will do so again: later requests include that instant. */
@@ -232,7 +238,7 @@ void srv_groups_drop(struct srv_sim *sim); /* call after srv_host_supervisor_sto
 /* Allocates the last payloads of the ports; NULL when out of memory. */
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count);
 /* [host supervisor] Copies plugins and parameters of `host` for the next host of the group. The lock is held. */
-enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_host *host, struct oto_error *error);
+void srv_group_take_specs(struct srv_group *group, const struct srv_host *host);
 
 /* ---- supervisor.c ---- */
 

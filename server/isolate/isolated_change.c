@@ -4,7 +4,6 @@
  * boundary.
  */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/monotonic.h"
@@ -40,21 +39,18 @@ static void drop(struct draft *draft)
     free(draft->specs);
 }
 
-static enum oto_status copy_specs(struct srv_group *group, struct draft *draft, struct oto_error *error)
+static void copy_specs(struct srv_group *group, struct draft *draft)
 {
-    enum oto_status status = OTO_OK;
     (void)pthread_mutex_lock(&group->lock);
     draft->revision = group->specs_revision + 1;
-    for (uint32_t i = 0; status == OTO_OK && i < draft->count; i++) {
+    for (uint32_t i = 0; i < draft->count; i++) {
         struct srv_host_instance_spec *held = &draft->held[i];
         *held = group->specs[i];
         held->plugin = oto_plugin_hold(held->plugin);
-        held->params = (struct oto_params){.block = NULL};
-        status = oto_params_copy(&group->specs[i].params, &held->params, error);
+        held->params = oto_params_copy(&group->specs[i].params);
         draft->specs[i] = *held;
     }
     (void)pthread_mutex_unlock(&group->lock);
-    return status;
 }
 
 /* Copies the instances of the last change. The caller drops the draft, also on failure. */
@@ -64,9 +60,11 @@ static enum oto_status begin(struct srv_group *group, struct draft *draft, struc
     draft->count = group->member_count;
     draft->specs = calloc(draft->count, sizeof *draft->specs);
     draft->held = calloc(draft->count, sizeof *draft->held);
-    return draft->specs != NULL && draft->held != NULL
-               ? copy_specs(group, draft, error)
-               : oto_fail(error, OTO_NO_MEMORY, "no memory for a change of plugin host '%s'", group->name);
+    if (draft->specs == NULL || draft->held == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a change of plugin host '%s'", group->name);
+    }
+    copy_specs(group, draft);
+    return OTO_OK;
 }
 
 static enum oto_status start(const struct srv_group *group, const struct draft *draft, struct srv_change *change,
@@ -94,7 +92,7 @@ enum oto_status srv_member_make_parameter(struct srv_member *member, const struc
     struct draft draft = {0};
     status = begin(group, &draft, error);
     if (status == OTO_OK) {
-        draft.specs[member->slot].params = change->params;
+        draft.specs[member->slot].params = change->instance.params;
         draft.specs[member->slot].old_params = &base->params;
         status = start(group, &draft, change, error);
     }

@@ -1,16 +1,15 @@
 /*
  * Motion nodes in a plugin host. The request of a tick asks for the truth at the tick's end, at the instants of the
  * sensors that are due, and at the earlier instants that these sensors have read before their samples so far. Each
- * other instant costs a request of its own. A motion has no inputs, so a restarted host steps the ticks that it missed,
- * and the truth is the same as without the restart. [tick]
+ * other instant costs a request of its own. A motion has no inputs but its controls, which are kept until the steps that
+ * they belong to are answered, so a restarted host steps the ticks that it missed, and the truth is the same as without
+ * the restart. [tick]
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/monotonic.h"
 #include "isolate/isolated.h"
-
-#define CATCH_UP_TICKS 256u /* most missed ticks in one request */
 
 #define KEPT (2 * SRV_HOST_INSTANTS)
 
@@ -23,6 +22,8 @@ struct lags {
 };
 
 struct srv_truths {
+    struct srv_host_controls *controls; /* SRV_HOST_CATCH_UP of them, by step; NULL: the motion takes none */
+    uint32_t controls_count;
     struct srv_host_instant at[KEPT]; /* of this tick: its end, the instants of the sensors, then single requests */
     uint32_t count;
     uint32_t steps;     /* steps in the open request */
@@ -34,9 +35,68 @@ struct srv_truths {
 enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error)
 {
     const struct srv_truths *truths = NULL;
+    const bool takes_controls = oto_plugin_control(member->node->live.plugin) != NULL;
     member->truths = calloc(1, sizeof *truths + member->vehicle->sensor_count * sizeof *truths->lags);
-    return member->truths != NULL ? OTO_OK
-                                  : oto_fail(error, OTO_NO_MEMORY, "no memory for the truths of '%s'", member->node->topic);
+    if (member->truths != NULL && takes_controls) {
+        member->truths->controls = calloc(SRV_HOST_CATCH_UP, sizeof *truths->controls);
+    }
+    return member->truths != NULL && (member->truths->controls != NULL || !takes_controls)
+               ? OTO_OK
+               : oto_fail(error, OTO_NO_MEMORY, "no memory for the truths of '%s'", member->node->topic);
+}
+
+void srv_member_free_truths(struct srv_member *member)
+{
+    if (member->truths != NULL) {
+        free(member->truths->controls);
+    }
+    free(member->truths);
+    member->truths = NULL;
+}
+
+/* ---- controls ---- */
+
+static void drop_oldest_controls(struct srv_truths *truths, uint32_t count)
+{
+    truths->controls_count -= count;
+    memmove(truths->controls, truths->controls + count, truths->controls_count * sizeof *truths->controls);
+}
+
+/* Only a paced world whose host is away for longer than SRV_HOST_CATCH_UP ticks drops controls. */
+void srv_member_control(struct srv_sim *sim, struct srv_member *member, const double *values)
+{
+    struct srv_truths *truths = member->truths;
+    const uint64_t n = sim->schedule.n + 1;
+    if (truths->controls_count > 0 && truths->controls[truths->controls_count - 1].n == n) {
+        truths->controls_count--;
+    } else if (truths->controls_count == SRV_HOST_CATCH_UP) {
+        drop_oldest_controls(truths, 1);
+    }
+    struct srv_host_controls *controls = &truths->controls[truths->controls_count++];
+    controls->n = n;
+    memcpy(controls->values, values, sizeof controls->values);
+}
+
+void srv_member_forget_controls(struct srv_member *member)
+{
+    if (member->truths != NULL) {
+        member->truths->controls_count = 0;
+    }
+}
+
+/* Writes the controls of the next `steps` steps. */
+static void put_controls(const struct srv_member *member, const struct srv_host *host, uint32_t steps)
+{
+    const struct srv_truths *truths = member->truths;
+    const uint64_t end = member->node->schedule.n + steps;
+    uint32_t count = 0;
+    while (count < truths->controls_count && truths->controls[count].n < end) {
+        count++;
+    }
+    if (count > 0) {
+        memcpy(srv_host_at(host, host->layouts[member->slot].controls_offset), truths->controls, count * sizeof *truths->controls);
+    }
+    srv_host_slot(host, member->slot)->controls_count = count;
 }
 
 /* ---- requests ---- */
@@ -112,6 +172,7 @@ static void put(const struct srv_member *member, const struct srv_host *host, co
     slot->instant_count = count;
     slot->step_count = steps;
     slot->schedule = member->node->schedule;
+    put_controls(member, host, steps);
 }
 
 void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_host *host)
@@ -119,7 +180,7 @@ void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const
     struct srv_truths *truths = member->truths;
     const struct srv_vehicle *vehicle = member->vehicle;
     const uint64_t missing = sim->schedule.n + 1 - member->node->schedule.n;
-    truths->steps = (uint32_t)(missing < CATCH_UP_TICKS ? missing : CATCH_UP_TICKS);
+    truths->steps = (uint32_t)(missing < SRV_HOST_CATCH_UP ? missing : SRV_HOST_CATCH_UP);
     truths->count = 0;
     truths->current = false;
     if (truths->steps == missing) {
@@ -149,9 +210,14 @@ static void take_truths(const struct srv_member *member, const struct srv_host *
 void srv_member_take_motion(struct srv_member *member, const struct srv_host *host, bool in_time)
 {
     struct srv_truths *truths = member->truths;
+    uint32_t given = 0;
     for (uint32_t i = 0; i < truths->steps; i++) {
         srv_schedule_advance(&member->node->schedule);
     }
+    while (given < truths->controls_count && truths->controls[given].n < member->node->schedule.n) {
+        given++;
+    }
+    drop_oldest_controls(truths, given);
     if (in_time && truths->count > 0) {
         take_truths(member, host, truths->at, truths->count);
         truths->current = true;

@@ -15,15 +15,6 @@ void srv_member_keep_last(struct srv_member *member)
     }
 }
 
-/* Hashes the state, and the cursors of an estimator. */
-static void absorb(struct srv_sim *sim, const struct srv_node *node)
-{
-    srv_sim_absorb(sim, node->vehicle, node->live.abi.state, node->live.hashed_bytes);
-    if (node->is_estimator) {
-        srv_estimator_absorb(sim, node);
-    }
-}
-
 /* Publishes the last payloads at the instant of the missing sample. */
 void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const struct srv_sample *sample)
 {
@@ -38,7 +29,7 @@ void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const str
     }
     srv_count(sim, OTO_COUNTER_STALE, 1);
     (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
-    absorb(sim, node);
+    srv_node_absorb(sim, node);
     srv_tick_publish(sim, node, 0);
 }
 
@@ -59,7 +50,7 @@ static void settle(struct srv_sim *sim, struct srv_member *member, struct srv_sa
         return;
     }
     const enum oto_step_status status = srv_node_account(sim, node, sample->status);
-    absorb(sim, node);
+    srv_node_absorb(sim, node);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
         srv_tick_publish(sim, node, sample->flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
         srv_member_keep_last(member);

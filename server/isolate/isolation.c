@@ -18,7 +18,11 @@ static struct srv_sample *waiting(const struct srv_member *member)
 static void give_states(struct srv_sim *sim)
 {
     for (uint32_t i = 0; i < sim->isolation->group_count; i++) {
-        srv_group_send_states(&sim->isolation->groups[i]);
+        struct srv_group *group = &sim->isolation->groups[i];
+        for (uint32_t m = 0; m < group->member_count; m++) {
+            srv_member_forget_controls(&group->members[m]);
+        }
+        srv_group_send_states(group);
     }
 }
 
@@ -30,6 +34,7 @@ static const struct srv_remote_ops ops = {
     .ask = srv_member_request,
     .move = srv_member_move,
     .evaluate = srv_member_evaluate,
+    .control = srv_member_control,
     .note_past = srv_member_note_past,
     .swap_conflict = srv_member_swap_conflict,
     .take_over = srv_member_take_over,

@@ -1,6 +1,5 @@
 #include "isolate/plugin_host.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -57,6 +56,8 @@ static void lay_out_instance(const struct srv_host_instance_spec *spec, struct s
     }
     if (strcmp(descriptor->kind, OTO_KIND_MOTION) == 0) {
         layout->instants_offset = take(end, SRV_HOST_INSTANTS * sizeof(struct srv_host_instant));
+        layout->controls_offset =
+            oto_plugin_control(spec->plugin) != NULL ? take(end, SRV_HOST_CATCH_UP * sizeof(struct srv_host_controls)) : 0;
     }
 }
 
@@ -69,10 +70,7 @@ static enum oto_status lay_out(struct srv_host *host, const struct srv_host_inst
         struct srv_host_layout *layout = &host->layouts[i];
         lay_out_instance(&specs[i], layout, &host->bytes);
         layout->plugin = oto_plugin_hold(specs[i].plugin);
-        const enum oto_status status = oto_params_copy(&specs[i].params, &layout->params, error);
-        if (status != OTO_OK) {
-            return status;
-        }
+        layout->params = oto_params_copy(&specs[i].params);
     }
     return host->bytes <= SRV_HOST_MAX_BYTES
                ? OTO_OK
@@ -114,6 +112,7 @@ static void fill_slot(struct srv_host *host, uint32_t index, const struct srv_ho
     slot->plugin = layout->plugin_index;
     slot->flags = layout->flags;
     slot->instants_offset = layout->instants_offset;
+    slot->controls_offset = layout->controls_offset;
     slot->instant_count = layout->instants_offset != 0; /* the truth at time zero, with the first state */
     if (layout->params.bytes > 0) {
         memcpy(srv_host_at(host, layout->params_offset), layout->params.block, layout->params.bytes);

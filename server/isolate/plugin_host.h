@@ -42,6 +42,7 @@ struct srv_host_layout {
     uint64_t bindings_offset, bindings_bytes, samples_offset, payloads_offset;
     uint32_t sample_capacity, payload_stride;
     uint64_t instants_offset; /* of motions; else 0 */
+    uint64_t controls_offset; /* of motions that take controls; else 0 */
 };
 
 struct srv_host {

@@ -1,6 +1,5 @@
 #include "isolate/probe.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -215,19 +214,15 @@ static void take_released(struct srv_group *group)
 }
 
 /* Accepts the host that a change started: it is checked from now on, and the next host gets the same plugins. */
-static void take_adopted(struct srv_host_supervisor *supervisor, struct srv_group *group)
+static void take_adopted(struct srv_group *group)
 {
-    struct oto_error error = {0};
     struct srv_host *host = __atomic_load_n(&group->adopted, __ATOMIC_ACQUIRE);
     if (host == NULL) {
         return;
     }
     (void)pthread_mutex_lock(&group->lock);
-    const enum oto_status status = srv_group_take_specs(group, host, &error);
+    srv_group_take_specs(group, host);
     (void)pthread_mutex_unlock(&group->lock);
-    if (status != OTO_OK) {
-        report_event(supervisor, group, NULL, 2, error.text);
-    }
     group->watched = host;
     group->restart_ns = 0;
     __atomic_store_n(&group->pid, (int32_t)host->pid, __ATOMIC_RELAXED);
@@ -237,7 +232,7 @@ static void take_adopted(struct srv_host_supervisor *supervisor, struct srv_grou
 
 static void check_group(struct srv_host_supervisor *supervisor, struct srv_group *group)
 {
-    take_adopted(supervisor, group);
+    take_adopted(group);
     if (group->watched != NULL && __atomic_exchange_n(&group->kill_wanted, 0, __ATOMIC_ACQ_REL) != 0) {
         group->watched->was_stuck = true;
         (void)kill(group->watched->pid, SIGKILL);

@@ -1,5 +1,4 @@
 /* Opens an estimator and binds logs to its inputs. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,11 +71,6 @@ struct oto_params *oto_estimate_params(struct oto_estimate *estimate)
 struct oto_setup *oto_estimate_setup(struct oto_estimate *estimate)
 {
     return &estimate->setup;
-}
-
-const struct oto_instance *oto_estimate_instance(const struct oto_estimate *estimate)
-{
-    return estimate->instance.plugin != NULL ? &estimate->instance.abi : NULL;
 }
 
 const struct oto_model_quantity *oto_estimate_state(const struct oto_estimate *estimate, uint32_t index)

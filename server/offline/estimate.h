@@ -127,8 +127,6 @@ struct oto_estimate_run {
 /* Runs from a fresh state through all logs. The instance can be inspected until the next run. */
 OTO_API enum oto_status oto_estimate_execute(struct oto_estimate *estimate, struct oto_estimate_run *run,
                                              struct oto_error *error);
-/* The instance of the last run (parameters, data and state); NULL before the first run. */
-OTO_API const struct oto_instance *oto_estimate_instance(const struct oto_estimate *estimate);
 /*
  * Name, unit and axes of state `index` of the filter in the last run; NULL if there is none or the plugin does not
  * report it.

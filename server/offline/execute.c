@@ -108,10 +108,8 @@ static enum oto_status make_instance(struct oto_estimate *estimate, const struct
     (void)srv_instance_finish(&estimate->instance);
     memset(estimate->seq, 0, sizeof estimate->seq);
     srv_instance_bind(&estimate->instance, oto_plugin_hold(estimate->plugin));
-    enum oto_status status = oto_params_copy(&estimate->params, &estimate->instance.params, error);
-    if (status == OTO_OK) {
-        status = srv_instance_make(&estimate->instance, &place, error);
-    }
+    estimate->instance.params = oto_params_copy(&estimate->params);
+    const enum oto_status status = srv_instance_make(&estimate->instance, &place, error);
     if (status != OTO_OK) {
         (void)srv_instance_finish(&estimate->instance);
     }

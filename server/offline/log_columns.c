@@ -1,7 +1,6 @@
 /* Makes a record type from a CSV's header: finds the column of time, the fields, and their names. */
 #include "offline/log.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -211,7 +211,7 @@ static enum oto_status check_fits(const struct oto_part *part, const struct oto_
     }
     const bool inertial = has_triad(descriptor, OTO_PART_ACCELEROMETER) || has_triad(descriptor, OTO_PART_GYROSCOPE);
     const bool magnetic = has_triad(descriptor, OTO_PART_MAGNETOMETER);
-    const bool has_magnetometer = part_has_triad(&part->modes[0], OTO_PART_MAGNETOMETER);
+    const bool has_magnetometer = oto_part_has_triad(&part->modes[0], OTO_PART_MAGNETOMETER);
     if (part->is_imu ? inertial || (magnetic && has_magnetometer) : magnetic && !inertial) {
         return OTO_OK;
     }
@@ -241,7 +241,7 @@ static void make_all(struct making *making, const struct oto_part *part, const s
         (void)snprintf(text, sizeof text, "%.17g", mode->output_rate_hz);
         make_text(making, "sample_rate_hz", text, mode->output_rate_place);
     }
-    if (part->is_imu && part_has_triad(mode, OTO_PART_MAGNETOMETER)) {
+    if (part->is_imu && oto_part_has_triad(mode, OTO_PART_MAGNETOMETER)) {
         make_text(making, "magnetometer.enable", "true", mode->place);
     }
 }
@@ -289,7 +289,7 @@ enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_par
         map.count = making.count;
         map.items = making.items;
         warn_white(part, mode, descriptor, warn, warn_context);
-        status = oto_params_apply(descriptor, &map, params, warn, warn_context, error);
+        status = oto_params_apply(descriptor, &map, params, error);
     } else {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the parameters of part '%s'", part->name);
     }

@@ -17,7 +17,7 @@ const struct oto_part_number *oto_part_number(const struct oto_part_mode *mode, 
     return NULL;
 }
 
-bool part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad)
+bool oto_part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     for (uint32_t i = 0; i < mode->number_count; i++) {
         if (mode->numbers[i].triad == triad) {
@@ -104,7 +104,7 @@ bool oto_part_is_noiseless(const struct oto_part_mode *mode, enum oto_part_triad
 {
     struct oto_part_curve curve;
     oto_part_curve(mode, triad, &curve);
-    return part_has_triad(mode, triad) && of_use(mode, triad, PART_USE_WHITE) == NULL && part_markov(mode, triad) == NULL &&
+    return oto_part_has_triad(mode, triad) && of_use(mode, triad, PART_USE_WHITE) == NULL && part_markov(mode, triad) == NULL &&
            !curve.default_white;
 }
 
@@ -198,7 +198,7 @@ enum oto_status part_mode_check(const struct oto_part *part, struct oto_part_mod
     }
     for (int triad = 0; triad < OTO_PART_TRIADS && status == OTO_OK; triad++) {
         const bool needed = part->is_imu ? triad != OTO_PART_MAGNETOMETER : triad == OTO_PART_MAGNETOMETER;
-        if (needed || part_has_triad(mode, (enum oto_part_triad)triad)) {
+        if (needed || oto_part_has_triad(mode, (enum oto_part_triad)triad)) {
             status = check_triad(part, mode, (enum oto_part_triad)triad, error);
         }
     }

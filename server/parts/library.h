@@ -123,6 +123,8 @@ OTO_API void oto_part_close(struct oto_part *part); /* NULL is allowed */
 /* A mode by its name; NULL: the default mode. */
 OTO_API enum oto_status oto_part_mode_find(const struct oto_part *part, const char *name,
                                            const struct oto_part_mode **mode, struct oto_error *error);
+/* Whether a mode gives a number of a triad. */
+OTO_API bool oto_part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad);
 /* The number that a mode gives for a term; NULL if it gives none. */
 OTO_API const struct oto_part_number *oto_part_number(const struct oto_part_mode *mode, enum oto_part_triad triad,
                                                       const char *term);

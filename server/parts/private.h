@@ -31,7 +31,6 @@ enum oto_status part_settings_read(const struct oto_part *part, const struct oto
 enum oto_status part_settings_fit(const struct oto_part *part, const struct oto_part_mode *mode,
                                   const struct oto_plugin_descriptor *descriptor, struct oto_error *error);
 
-bool part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad);
 /* The Gauss-Markov processes of a triad; NULL: none. */
 const struct oto_part_series *part_markov(const struct oto_part_mode *mode, enum oto_part_triad triad);
 

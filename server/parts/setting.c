@@ -2,7 +2,6 @@
  * Settings: numbers of a part that name a parameter of its plugin, in the parameter's own unit. Parts whose quantities are not
  * those of a triad consist of them; other parts have them where the terms of a triad do not suffice, as a matrix. [loop]
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

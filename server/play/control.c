@@ -94,14 +94,20 @@ static enum oto_status run_wake(const struct request *request, struct oto_error 
 static enum oto_status run_info(const struct request *request, struct oto_error *error)
 {
     const struct srv_player *player = request->player;
-    char text[2048], file[PATH_MAX];
+    const char *link = player->children.link;
+    char text[2560], file[PATH_MAX], tokens[SRV_RUNTIME_PATH_BYTES + 8] = "";
     (void)error;
     const bool plain = realpath(player->file, file) != NULL && strpbrk(file, "\"\\\n") == NULL && strlen(file) < 1024;
+    if (link[0] != '\0') {
+        (void)snprintf(tokens, sizeof tokens, "%s.web", player->runtime.path);
+    }
     (void)snprintf(text, sizeof text,
                    "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"recording\": \"%.1023s\", \"start_ns\": %" PRId64
-                   ", \"end_ns\": %" PRId64 ", \"t_ns\": %" PRId64 ", \"scale\": %.17g, \"paused\": %s, \"published\": %" PRIu64 "}",
+                   ", \"end_ns\": %" PRId64 ", \"t_ns\": %" PRId64 ", \"scale\": %.17g, \"paused\": %s, \"published\": %" PRIu64
+                   ", \"page\": \"%s\", \"page_tokens\": \"%s\", \"web_pid\": %ld}",
                    player->playback.world, (long)getpid(), plain ? file : "", player->playback.start_ns, player->playback.end_ns,
-                   player->playback.t_ns, player->scale, player->paused ? "true" : "false", player->playback.published);
+                   player->playback.t_ns, player->scale, player->paused ? "true" : "false", player->playback.published,
+                   link, tokens, (long)player->children.page.pid);
     reply(request, OTO_OK, text);
     return OTO_AGAIN;
 }

@@ -1,16 +1,11 @@
 /*
- * otolith-player: serves a recording as a world. Shared memory, control socket and publisher are those of a live world, so
+ * otolith-player: serves a recording as a world. Shared memory, control socket, publisher and page are those of a live world, so
  * that every reader works with it; the samples are the recorded ones. `otolith play` starts it.
  */
-#include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/address.h"
@@ -22,30 +17,24 @@
 #define SAMPLES_PER_TURN 4096
 #define PACED_TURN_MS 1
 #define IDLE_TURN_MS 50
-#define PUBLISHER_BACK_OFF_NS INT64_C(1000000000)
-#define MOST_LISTEN 8
-
-extern char **environ;
 
 struct options {
     const char *file, *name;
-    const char *listen[MOST_LISTEN];
+    const char *listen[SRV_PLAY_LISTEN_MAX];
     uint32_t listen_count;
     double scale, start_s;
-    bool paused, loop, hold, no_publish, insecure, json;
+    bool paused, loop, hold, no_publish, no_web, insecure, json;
 };
 
 struct program {
     struct srv_program base;
     struct options options;
     struct srv_player player;
-    pid_t publisher;
-    int64_t publisher_started_ns;
 };
 
 /* ---- options ---- */
 
-enum { KEY_NAME = 1000, KEY_LISTEN, KEY_NO_PUBLISH, KEY_INSECURE };
+enum { KEY_NAME = 1000, KEY_LISTEN, KEY_NO_PUBLISH, KEY_NO_WEB, KEY_INSECURE };
 
 static const struct argp_option rows[] = {
     {"speed", 's', "X", 0, "recorded seconds per real second (1); max: as fast as lossless readers read", 0},
@@ -56,7 +45,8 @@ static const struct argp_option rows[] = {
     {"name", KEY_NAME, "WORLD", 0, "serve it under this name (that of the recorded world)", 0},
     {"listen", KEY_LISTEN, "URL", 0, "publish here too, for example tcp://127.0.0.1:7450; may be repeated", 0},
     {"insecure", KEY_INSECURE, NULL, 0, "accept tcp:// addresses beyond this machine: everybody who reaches the port may read", 0},
-    {"no-publish", KEY_NO_PUBLISH, NULL, 0, "start no publisher", 0},
+    {"no-publish", KEY_NO_PUBLISH, NULL, 0, "start no publisher and no page", 0},
+    {"no-web", KEY_NO_WEB, NULL, 0, "start no page in the browser", 0},
     {"json", 'j', NULL, 0, "print JSON: a line at the start, and one at the end", 0},
     {0}};
 
@@ -103,10 +93,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->name = argument;
         return 0;
     case KEY_LISTEN:
-        srv_program_add(state, "--listen", options->listen, &options->listen_count, MOST_LISTEN, argument);
+        srv_program_add(state, "--listen", options->listen, &options->listen_count, SRV_PLAY_LISTEN_MAX, argument);
         return 0;
     case KEY_NO_PUBLISH:
         options->no_publish = true;
+        return 0;
+    case KEY_NO_WEB:
+        options->no_web = true;
         return 0;
     case 'j':
         options->json = true;
@@ -184,54 +177,21 @@ static enum oto_status end_of_file(struct program *program, struct oto_error *er
     return OTO_OK;
 }
 
-/* ---- the publisher ---- */
+/* ---- publisher and page ---- */
 
-static void start_publisher(struct program *program)
+static void keep_children(struct program *program)
 {
-    char program_path[PATH_MAX], socket_path[128], ipc[160], parent[24];
-    char socket_option[] = "--socket", listen_option[] = "--listen", parent_option[] = "--parent";
-    char *arguments[8 + 2 * MOST_LISTEN] = {program_path, socket_option, socket_path, listen_option, ipc, parent_option, parent};
-    uint32_t count = 7;
-    posix_spawn_file_actions_t files;
-    const ssize_t length = readlink("/proc/self/exe", program_path, sizeof program_path - 32);
-    char *slash = length > 0 ? (program_path[length] = '\0', strrchr(program_path, '/')) : NULL;
-    if (slash == NULL) {
+    struct srv_play_children *children = &program->player.children;
+    const char *world = program->player.playback.world;
+    const bool had_page = children->page.program != NULL;
+    if (program->player.ended) {
         return;
     }
-    (void)strcpy(slash + 1, "otolith-publisher");
-    (void)snprintf(socket_path, sizeof socket_path, "%s/control.sock", program->player.runtime.path);
-    (void)snprintf(ipc, sizeof ipc, "ipc://%s/pub.ipc", program->player.runtime.path);
-    (void)snprintf(parent, sizeof parent, "%ld", (long)getpid());
-    for (uint32_t i = 0; i < program->options.listen_count; i++) {
-        arguments[count++] = listen_option;
-        arguments[count++] = (char *)(uintptr_t)program->options.listen[i];
+    if (srv_play_children_keep(children)) {
+        srv_program_print(&program->base, "%s in the browser: %s", world, children->link);
     }
-    (void)posix_spawn_file_actions_init(&files);
-    (void)posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawn(&program->publisher, program_path, &files, NULL, arguments, environ) != 0) {
-        program->publisher = 0;
-    }
-    (void)posix_spawn_file_actions_destroy(&files);
-    program->publisher_started_ns = srv_now_ns();
-}
-
-/* Restarts the publisher when it has ended: a publisher ends with its run, also after a seek. */
-static void keep_publisher(struct program *program)
-{
-    if (program->publisher > 0 && waitpid(program->publisher, NULL, WNOHANG) == program->publisher) {
-        program->publisher = 0;
-    }
-    if (program->publisher == 0 && !program->options.no_publish && !program->player.ended &&
-        srv_now_ns() - program->publisher_started_ns > PUBLISHER_BACK_OFF_NS) {
-        start_publisher(program);
-    }
-}
-
-static void stop_publisher(const struct program *program)
-{
-    if (program->publisher > 0) {
-        (void)kill(program->publisher, SIGTERM);
-        (void)waitpid(program->publisher, NULL, 0);
+    if (had_page && children->page.program == NULL) {
+        srv_program_print(&program->base, "%s has no page: otolith-web cannot run (it is built where libwebsockets is installed)", world);
     }
 }
 
@@ -243,6 +203,13 @@ static enum oto_status open_player(struct program *program, struct oto_error *er
     const struct options *options = &program->options;
     char text[256];
     player->listen_fd = -1;
+    player->children = (struct srv_play_children){.directory = player->runtime.path,
+                                                  .listen = options->listen,
+                                                  .listen_count = options->listen_count,
+                                                  .publisher.program = options->no_publish ? NULL : "otolith-publisher",
+                                                  .publisher.report_fd = -1,
+                                                  .page.program = options->no_publish || options->no_web ? NULL : "otolith-web",
+                                                  .page.report_fd = -1};
     player->file = options->file;
     player->scale = options->scale;
     enum oto_status status = srv_playback_open(&player->playback, options->file, options->name, error);
@@ -306,7 +273,7 @@ static enum oto_status run(struct program *program, struct oto_error *error)
     enum oto_status status = OTO_OK;
     while (status == OTO_OK && !player->ended) {
         wait_and_serve(program);
-        keep_publisher(program);
+        keep_children(program);
         if (player->has_seek) {
             status = start_at(player, player->seek_ns, player->paused && !player->over, error);
             continue;
@@ -350,7 +317,7 @@ int main(int argc, char **argv)
 {
     static struct program program = {.base.name = "otolith-player", .options = {.scale = 1.0}};
     const struct argp argp = {rows, parse, "FILE.mcap",
-                              "Serve a recording as a world: its samples in shared memory and over nng, as they were.", NULL, NULL, NULL};
+                              "Serve a recording as a world: its samples in shared memory, over nng and in the browser, as they were.", NULL, NULL, NULL};
     struct oto_error error = {0};
     srv_program_options(&argp, NULL, argc, argv, &program.options);
     if (!srv_program_begin(&program.base)) {
@@ -366,7 +333,7 @@ int main(int argc, char **argv)
     if (status != OTO_OK) {
         srv_program_print(&program.base, "%s", error.text);
     }
-    stop_publisher(&program);
+    srv_play_children_stop(&program.player.children);
     srv_player_close_clients(&program.player);
     if (program.player.listen_fd >= 0 && serves) {
         (void)close(program.player.listen_fd);

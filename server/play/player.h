@@ -5,6 +5,7 @@
 #define SRV_PLAYER_H
 
 #include "daemon/control/runtime_dir.h"
+#include "play/children.h"
 #include "play/playback.h"
 #include "wire/control_message.h"
 
@@ -26,6 +27,7 @@ struct srv_play_client {
 struct srv_player {
     struct srv_playback playback;
     struct srv_runtime_dir runtime;
+    struct srv_play_children children;
     int listen_fd;
     const char *file;
     /* pace */

@@ -10,6 +10,7 @@
 
 #define OTO_DESCRIBED_MOTION (1u << 0) /* it has the motion extension */
 #define OTO_DESCRIBED_ADOPT (1u << 1)  /* its motion extension has `adopt` */
+#define OTO_DESCRIBED_CONTROL (1u << 2) /* it takes controls */
 
 /* The tables of a plugin without its code. */
 struct oto_description {

@@ -1,7 +1,6 @@
 #include "elf_links.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { MAX_VERSIONS = 256, VERSION_MASK = 0x7fff };
 

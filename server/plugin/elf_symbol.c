@@ -1,8 +1,5 @@
 #include "elf_symbol.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "elf_view.h"
 
 /* Gets a section header by its index. */

@@ -68,7 +68,7 @@ OTO_API struct oto_plugin *oto_plugin_hold(struct oto_plugin *plugin);
 OTO_API const struct oto_plugin_descriptor *oto_plugin_descriptor(const struct oto_plugin *plugin);
 OTO_API const struct oto_plugin_ops *oto_plugin_ops(const struct oto_plugin *plugin);
 OTO_API const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *plugin); /* NULL: none */
-OTO_API const struct oto_control_extension *oto_plugin_control(const struct oto_plugin *plugin); /* NULL: takes no controls, or runs elsewhere */
+OTO_API const struct oto_control_extension *oto_plugin_control(const struct oto_plugin *plugin); /* NULL: takes no controls. Of a plugin that runs elsewhere it does nothing */
 OTO_API const struct oto_model_extension *oto_plugin_model(const struct oto_plugin *plugin);   /* NULL: none */
 OTO_API const struct oto_estimator_extension *oto_plugin_estimator(const struct oto_plugin *plugin); /* NULL: none */
 /* Checks that a record has the fields that an input of an estimator needs. The error names the first missing field. */
@@ -110,9 +110,8 @@ OTO_API enum oto_status oto_params_default(const struct oto_plugin_descriptor *d
  * Errors name the place.
  */
 OTO_API enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
-                                 struct oto_params *params, oto_warn_function warn, void *warn_context,
-                                 struct oto_error *error);
-/* As oto_params_apply; goes on behind an error if the problems have a receiver. */
+                                 struct oto_params *params, struct oto_error *error);
+/* As oto_params_apply; continues after an error if the problems have a receiver. */
 enum oto_status oto_params_apply_all(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
                                      struct oto_params *params, struct oto_problems *problems);
 /*
@@ -125,7 +124,7 @@ OTO_API enum oto_status oto_params_set(const struct oto_plugin_descriptor *descr
 OTO_API enum oto_status oto_params_get(const struct oto_plugin_descriptor *descriptor, const char *key,
                                const struct oto_params *params, char *text, size_t text_bytes, struct oto_error *error);
 /* Copies share their values until oto_params_apply or oto_params_set changes one of them. */
-OTO_API enum oto_status oto_params_copy(const struct oto_params *from, struct oto_params *to, struct oto_error *error);
+OTO_API struct oto_params oto_params_copy(const struct oto_params *from);
 OTO_API void oto_params_free(struct oto_params *params);
 OTO_API const struct oto_param *oto_param_find(const struct oto_plugin_descriptor *descriptor, const char *key);
 
@@ -148,10 +147,6 @@ static inline struct oto_step oto_step_make(uint64_t tick, uint64_t n, struct ot
 {
     return (struct oto_step){.size = sizeof(struct oto_step), .tick = tick, .n = n, .at = at, .outputs = outputs};
 }
-
-/* As oto_model_open (otolith/model.h), with parameters from a document: a map, or NULL. */
-enum oto_status srv_model_open(const char *name, const struct oto_value *params, oto_warn_function warn, void *warn_context,
-                               struct oto_model **model, struct oto_error *error);
 
 #ifdef __cplusplus
 }

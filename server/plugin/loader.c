@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "described.h"
+#include "base/fpu.h"
 #include "descriptor_check.h"
 #include "isolated.h"
 #include "plugin/host.h"
@@ -34,30 +35,6 @@ struct oto_plugin {
     const struct oto_estimator_extension *estimator;
 };
 
-#if defined(__x86_64__)
-static uint32_t float_mode_get(void)
-{
-    return __builtin_ia32_stmxcsr() & ~0x3fu; /* without the exception flags, which accumulate */
-}
-
-static void float_mode_set(uint32_t mode)
-{
-    __builtin_ia32_ldmxcsr(mode);
-}
-#elif defined(__aarch64__)
-static uint32_t float_mode_get(void)
-{
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    return (uint32_t)mode;
-}
-
-static void float_mode_set(uint32_t mode)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)mode));
-}
-#endif
-
 static bool is_mapped(const char *library)
 {
     void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
@@ -74,10 +51,10 @@ static enum oto_status load(struct oto_plugin *plugin, struct oto_error *error)
         return oto_fail(error, OTO_CONFLICT, "plugin '%.256s' cannot be loaded as %s: an older library of that name is "
                         "still mapped", plugin->path, plugin->library);
     }
-    const uint32_t before = float_mode_get();
+    const uint32_t before = srv_fpu_mode();
     plugin->handle = dlopen(plugin->library, RTLD_NOW | RTLD_LOCAL);
-    const uint32_t after = float_mode_get();
-    float_mode_set(before);
+    const uint32_t after = srv_fpu_mode();
+    srv_fpu_write(before);
     if (plugin->handle == NULL) {
         const char *text = dlerror();
         const char *reason = text != NULL ? strstr(text, ": ") : NULL;
@@ -249,6 +226,15 @@ static enum oto_status no_adoption(const struct oto_instance *instance, const st
     return OTO_UNSUPPORTED;
 }
 
+static void no_control(const struct oto_instance *instance, const double *values, uint32_t count)
+{
+    (void)instance;
+    (void)values;
+    (void)count;
+}
+
+static const struct oto_control_extension control_elsewhere = {.size = sizeof control_elsewhere, .control = no_control};
+
 /* Checks the description of a plugin that is not mapped, and stores its tables. */
 static enum oto_status read_description(struct oto_plugin *made, const struct oto_description *description,
                                         struct oto_error *reason)
@@ -260,6 +246,7 @@ static enum oto_status read_description(struct oto_plugin *made, const struct ot
         .evaluate = no_truth_here,
         .adopt = (description->facts & OTO_DESCRIBED_ADOPT) != 0 ? no_adoption : NULL};
     made->motion = (description->facts & OTO_DESCRIBED_MOTION) != 0 ? &made->described_motion : NULL;
+    made->control = (description->facts & OTO_DESCRIBED_CONTROL) != 0 ? &control_elsewhere : NULL;
     made->estimator = description->estimators == 1 ? description->estimator : NULL;
     enum oto_status status = oto_descriptor_check(description->descriptor, &ops, reason);
     if (status == OTO_OK) {

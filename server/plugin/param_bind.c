@@ -1,6 +1,5 @@
 /* Converts values of a document to a parameter block. [loop] */
 #include <math.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "descriptor_check.h"

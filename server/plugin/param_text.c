@@ -1,7 +1,6 @@
 /* Writes parameters as YAML flow text that binds to the same bits. [loop] */
 #include <locale.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/json_text.h"
 #include "params.h"

@@ -180,12 +180,10 @@ enum oto_status oto_params_default(const struct oto_plugin_descriptor *descripto
     return OTO_OK;
 }
 
-enum oto_status oto_params_copy(const struct oto_params *from, struct oto_params *to, struct oto_error *error)
+struct oto_params oto_params_copy(const struct oto_params *from)
 {
-    (void)error;
     (void)__atomic_add_fetch(&shared_of(from)->holders, 1, __ATOMIC_RELAXED);
-    *to = *from;
-    return OTO_OK;
+    return *from;
 }
 
 /* Gives `to` a block of its own with the values of `from`. */
@@ -241,12 +239,9 @@ static enum oto_status finish_change(const struct oto_plugin_descriptor *descrip
 }
 
 enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
-                                 struct oto_params *params, oto_warn_function warn, void *warn_context,
-                                 struct oto_error *error)
+                                 struct oto_params *params, struct oto_error *error)
 {
     struct oto_problems problems = {.error = error};
-    (void)warn;
-    (void)warn_context;
     return oto_params_apply_all(descriptor, map, params, &problems);
 }
 

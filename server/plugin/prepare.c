@@ -1,8 +1,9 @@
-/* The host services of a plugin's `prepare`: memory that is freed at once, tables from files, warnings. [loop] */
+/* The host services of a plugin's `prepare`: memory that is freed at once, shared constants, tables from files, warnings. [loop] */
 #include <stdlib.h>
 
 #include "document/table.h"
 #include "params.h"
+#include "shared.h"
 
 struct block {
     struct block *next;
@@ -15,8 +16,14 @@ struct table_block {
     struct oto_table table;
 };
 
+struct shared_block {
+    struct shared_block *next;
+    struct plugin_shared *shared;
+};
+
 struct arena {
     struct block *blocks;
+    struct shared_block *shared;
     struct table_block *tables;
     oto_warn_function warn;
     void *warn_context;
@@ -36,6 +43,19 @@ static void *host_alloc(void *context, size_t bytes)
     block->next = arena->blocks;
     arena->blocks = block;
     return block->memory;
+}
+
+static const void *host_share(void *context, const void *bytes, size_t count)
+{
+    struct arena *arena = context;
+    struct shared_block *block = bytes != NULL ? calloc(1, sizeof *block) : NULL;
+    if (block == NULL || (block->shared = plugin_shared_hold(bytes, count)) == NULL) {
+        free(block);
+        return NULL;
+    }
+    block->next = arena->shared;
+    arena->shared = block;
+    return plugin_shared_bytes(block->shared);
 }
 
 static enum oto_status host_read_table(void *context, const char *path, const char *const *columns,
@@ -70,6 +90,12 @@ static void arena_free(struct arena *arena)
     while (arena->blocks != NULL) {
         struct block *block = arena->blocks;
         arena->blocks = block->next;
+        free(block);
+    }
+    while (arena->shared != NULL) {
+        struct shared_block *block = arena->shared;
+        arena->shared = block->next;
+        plugin_shared_drop(block->shared);
         free(block);
     }
     while (arena->tables != NULL) {
@@ -115,7 +141,7 @@ enum oto_status oto_prepare(const struct oto_plugin *plugin, const struct oto_se
     }
     arena->warn = warn;
     arena->warn_context = warn_context;
-    const struct oto_host host = {sizeof host, 0, arena, host_alloc, host_read_table, host_warn};
+    const struct oto_host host = {sizeof host, 0, arena, host_alloc, host_read_table, host_warn, host_share};
     struct oto_error reason = {0};
     const void *data = NULL;
     const enum oto_status status = ops->prepare(&host, setup, params->block, &data, &reason);

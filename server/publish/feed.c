@@ -1,12 +1,11 @@
 #include "publish/feed.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/pattern.h"
 #include "wire/frame_plotjuggler.h"
 
-#define BATCH_BYTES (32u << 10) /* limit of the payload bytes in one frame; each of 128 slow subscribers holds one that nobody else has */
+#define BATCH_BYTES (32u << 10) /* limit of the payload bytes in one frame; each of 128 slow subscribers may hold another one */
 #define BATCH_SAMPLES 1024u
 #define DATAGRAM_BYTES 60000u /* limit of a frame for PlotJuggler; a datagram has at most 65507 bytes */
 #define MAP_GROWTH 4u /* a record with names takes at most 4 times its payload plus FIELD_NAME_BYTES for each field */

@@ -427,11 +427,6 @@ void srv_supervisor_destroy(struct srv_supervisor *supervisor)
     free(supervisor);
 }
 
-bool srv_supervisor_is_running(const struct srv_supervisor *supervisor)
-{
-    return supervisor->pid != 0;
-}
-
 pid_t srv_supervisor_pid(const struct srv_supervisor *supervisor)
 {
     return supervisor->pid;

@@ -47,7 +47,6 @@ enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_superviso
 void srv_supervisor_stop(struct srv_supervisor *supervisor);
 void srv_supervisor_destroy(struct srv_supervisor *supervisor); /* call it after the loop has ended; NULL is allowed */
 
-bool srv_supervisor_is_running(const struct srv_supervisor *supervisor);
 pid_t srv_supervisor_pid(const struct srv_supervisor *supervisor); /* 0: not running now */
 uint64_t srv_supervisor_restarts(const struct srv_supervisor *supervisor);
 /* False if an endpoint is closed, or the program cannot start: then not all addresses of the world file are served. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/fpu.h"
+#include "base/fpu.h"
 
 bool srv_change_free(struct srv_node_change *open)
 {
@@ -12,8 +12,6 @@ bool srv_change_free(struct srv_node_change *open)
         return true;
     }
     struct srv_change *change = (struct srv_change *)(void *)open;
-    oto_prepared_free(&change->prepared);
-    oto_params_free(&change->params);
     srv_comparison_finish(&change->comparison);
     free(change->last);
     free(change->heard);
@@ -49,14 +47,14 @@ enum oto_status srv_change_make_parameter(const struct srv_change_base *base, co
     if (change == NULL) {
         return OTO_NO_MEMORY;
     }
-    enum oto_status status = oto_params_copy(&base->params, &change->params, error);
-    if (status == OTO_OK) {
-        status = oto_params_set(oto_plugin_descriptor(base->plugin), key, yaml, true, &change->params, error);
-    }
+    struct srv_instance *next = &change->instance;
+    srv_instance_bind(next, oto_plugin_hold(base->plugin));
+    next->abi.setup = base->setup;
+    next->params = oto_params_copy(&base->params);
+    enum oto_status status = oto_params_set(next->descriptor, key, yaml, true, &next->params, error);
     if (status == OTO_OK && !base->isolated) {
-        status = oto_prepare(base->plugin, base->setup, &change->params, NULL, NULL, &change->prepared, error);
+        status = srv_instance_prepare(next, NULL, NULL, error);
     }
-    srv_fpu_pin();
     (void)snprintf(change->text, sizeof change->text, "%.60s = %.80s", key, yaml);
     if (status != OTO_OK) {
         (void)srv_change_free(&change->open);
@@ -309,7 +307,7 @@ static enum oto_status check_motion(const struct srv_change_base *base, const st
     }
     if (change->start == SRV_START_ADOPT && !oto_motion_adopts(motion)) {
         return oto_fail(error, OTO_UNSUPPORTED,
-                        "'%s' moves, and %s cannot go on from a truth: a motion with `adopt`, or a version of the same "
+                        "'%s' moves, and %s cannot continue from a truth: a motion with `adopt`, or a version of the same "
                         "plugin that takes over its state, is accepted",
                         base->topic, oto_plugin_path(change->instance.plugin));
     }
@@ -329,7 +327,7 @@ static enum oto_status check_inputs(const struct srv_change_base *base, const st
         oto_inputs_check(oto_plugin_estimator(plugin), base->setup->estimator.inputs,
                          base->setup->estimator.input_count, &why);
     return status == OTO_OK ? OTO_OK
-                            : oto_fail(error, status, "%s cannot go on with the inputs of '%s': %.300s",
+                            : oto_fail(error, status, "%s cannot run with the inputs of '%s': %.300s",
                                        oto_plugin_path(plugin), base->topic, why.text);
 }
 
@@ -354,7 +352,7 @@ enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_
     const struct srv_instance_place place = {.setup = base->node_setup,
                                              .channels = oto_plugin_descriptor(base->config->plugin),
                                              .first_channel = base->first_channel,
-                                             .remote = base->isolated};
+                                             .prepared_later = base->isolated};
     enum oto_status status = base->isolated ? OTO_OK : check_motion(base, change, error);
     if (status == OTO_OK) {
         status = check_inputs(base, change, error);
@@ -382,7 +380,7 @@ static enum oto_status adopt(struct srv_change *change, const struct oto_truth_r
 {
     struct srv_instance *next = &change->instance;
     if (oto_plugin_motion(next->plugin)->adopt(&next->abi, truth, at) != OTO_OK) {
-        *reason = "the new motion cannot go on from where the vehicle is";
+        *reason = "the new motion cannot continue from the truth of the vehicle";
         return OTO_PLUGIN;
     }
     return OTO_OK;
@@ -427,18 +425,19 @@ void srv_change_flip(struct srv_node *node, struct srv_change *change)
 
 enum oto_status srv_change_apply(struct srv_node *node, struct srv_change *change, const char **reason)
 {
-    const struct oto_params params = node->live.params;
-    const struct oto_prepared prepared = node->live.prepared;
+    struct srv_instance *live = &node->live, *next = &change->instance;
+    const struct oto_params params = live->params;
+    const struct oto_prepared prepared = live->prepared;
     if (change->revision != node->revision) {
         *reason = "another change of this node was applied meanwhile; ask again";
         return OTO_CONFLICT;
     }
-    node->live.params = change->params;
-    node->live.prepared = change->prepared;
-    change->params = params;
-    change->prepared = prepared;
-    node->live.abi.params = node->live.params.block;
-    node->live.abi.data = node->live.prepared.data;
+    live->params = next->params;
+    live->prepared = next->prepared;
+    next->params = params;
+    next->prepared = prepared;
+    live->abi.params = live->params.block;
+    live->abi.data = live->prepared.data;
     node->revision++;
     return OTO_OK;
 }

@@ -20,7 +20,7 @@ struct srv_previous {
     struct oto_setup setup;
     bool has_setup; /* true: `setup` differs from the node's setup */
 };
-enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to);
+void srv_previous_copy(const struct srv_previous *from, struct srv_previous *to);
 void srv_previous_finish(struct srv_previous *previous);
 
 /* The pace of filling the vehicle's history, which the swap of a motion needs: a part at each boundary, or all at once. */
@@ -58,7 +58,7 @@ void srv_swap_describe_shadow(const struct srv_node_change *change, char *text, 
  * After the end of a swap: copies the replaced plugin and parameters, for a later undo. The caller then frees the change as
  * usual.
  */
-enum oto_status srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous);
+void srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous);
 /* The plugin, parameters and options that a swap finally used, so that a replay can repeat it. Borrowed from the change. */
 struct srv_swap_facts {
     struct oto_plugin *plugin;
@@ -112,12 +112,10 @@ struct srv_change {
     struct srv_node_change open; /* first member: the part that command.h declares */
     uint64_t revision;           /* revision of the node when the change was made */
     char text[152];              /* text of the event */
-    /* used by a change of parameters */
-    struct oto_params params;
-    struct oto_prepared prepared;
     struct srv_host *host; /* isolated nodes: the plugin host that has the new parameters or the candidate; or NULL */
     void (*end_host)(struct srv_host *host);
-    struct srv_instance instance; /* a swap: the candidate; after the flip the previous plugin */
+    struct srv_instance instance; /* a swap: the candidate, after the flip the previous plugin; else the parameters and what is
+                                     prepared from them, new ones, after the boundary the replaced ones */
     unsigned char *last; /* of an isolated node: the last payloads, as in struct srv_member */
     uint32_t has_last;
     uint64_t *heard, *hears; /* of an isolated estimator: the candidate's cursors, as in struct srv_pair_side */
@@ -166,9 +164,8 @@ void srv_change_base_finish(struct srv_change_base *base);
  * knows that the node runs.
  */
 void srv_change_base_begin(const struct srv_sim *sim, uint32_t node, struct srv_change_base *base);
-enum oto_status srv_change_base_fill(struct srv_change_base *base, struct oto_plugin *plugin,
-                                     const struct oto_params *params, const struct oto_setup *own_setup,
-                                     uint64_t revision, struct oto_error *error);
+void srv_change_base_fill(struct srv_change_base *base, struct oto_plugin *plugin, const struct oto_params *params,
+                          const struct oto_setup *own_setup, uint64_t revision);
 
 /*
  * [loop], also from a worker thread; at most one change of a node at a time. A change of a parameter is made by one

@@ -66,7 +66,7 @@ static enum oto_status apply_file(const struct srv_swap_options *options, const 
     struct oto_document *document = NULL;
     enum oto_status status = oto_document_read(options->params_path, NULL, &document, error);
     if (status == OTO_OK) {
-        status = oto_params_apply(next, oto_document_root(document), params, NULL, NULL, error);
+        status = oto_params_apply(next, oto_document_root(document), params, error);
     }
     oto_document_close(document);
     return status;
@@ -123,8 +123,12 @@ static enum oto_status bind_new(const struct srv_change_base *base, const struct
     const bool carried = same && options->part == NULL;
     char name[96], unit[112];
     const bool configured = !same && options->part == NULL && is_configured(base, next);
-    enum oto_status status = configured ? oto_params_copy(&base->config->params, params, error)
-                                        : oto_params_default(next, params, error);
+    enum oto_status status = OTO_OK;
+    if (configured) {
+        *params = oto_params_copy(&base->config->params);
+    } else {
+        status = oto_params_default(next, params, error);
+    }
     if (status == OTO_OK && carried) {
         carry_params(base, next, params);
     }
@@ -158,12 +162,9 @@ static enum oto_status bind_new(const struct srv_change_base *base, const struct
 static enum oto_status bind_previous(const struct srv_change_base *base, const struct srv_previous *previous,
                                      struct srv_change *change, struct oto_error *error)
 {
-    enum oto_status status = oto_params_copy(&previous->params, &change->instance.params, error);
-    if (status == OTO_OK && previous->has_setup) {
-        status = own_setup(base, &previous->setup, NULL, change, error);
-    }
+    change->instance.params = oto_params_copy(&previous->params);
     (void)snprintf(change->note, sizeof change->note, "parameters as they were before");
-    return status;
+    return previous->has_setup ? own_setup(base, &previous->setup, NULL, change, error) : OTO_OK;
 }
 
 enum oto_status srv_change_bind(const struct srv_change_base *base, const struct srv_swap_options *options,

@@ -12,7 +12,8 @@ enum oto_status srv_change_base_of(const struct srv_sim *sim, uint32_t index, st
     }
     const struct srv_node *node = &sim->nodes[index];
     srv_change_base_begin(sim, index, base);
-    return srv_change_base_fill(base, node->live.plugin, &node->live.params, node->live.own_setup, node->revision, error);
+    srv_change_base_fill(base, node->live.plugin, &node->live.params, node->live.own_setup, node->revision);
+    return OTO_OK;
 }
 
 void srv_change_base_begin(const struct srv_sim *sim, uint32_t index, struct srv_change_base *base)
@@ -34,17 +35,16 @@ void srv_change_base_begin(const struct srv_sim *sim, uint32_t index, struct srv
                                                      OTO_MODE_REALTIME};
 }
 
-enum oto_status srv_change_base_fill(struct srv_change_base *base, struct oto_plugin *plugin,
-                                     const struct oto_params *params, const struct oto_setup *own_setup,
-                                     uint64_t revision, struct oto_error *error)
+void srv_change_base_fill(struct srv_change_base *base, struct oto_plugin *plugin, const struct oto_params *params,
+                          const struct oto_setup *own_setup, uint64_t revision)
 {
     base->plugin = oto_plugin_hold(plugin);
+    base->params = oto_params_copy(params);
     base->revision = revision;
     if (own_setup != NULL) {
         base->own_setup = *own_setup;
         base->setup = &base->own_setup;
     }
-    return oto_params_copy(params, &base->params, error);
 }
 
 void srv_change_base_finish(struct srv_change_base *base)
@@ -69,7 +69,7 @@ static enum oto_status wake_changed(const struct srv_sim *sim, const struct srv_
                                     struct srv_node_change **open, struct oto_error *error)
 {
     const struct srv_change *change = (const struct srv_change *)(const void *)*open;
-    const enum oto_status status = wake_ports(sim, base, base->plugin, &change->params, error);
+    const enum oto_status status = wake_ports(sim, base, base->plugin, &change->instance.params, error);
     if (status != OTO_OK) {
         (void)srv_change_free(*open);
         *open = NULL;
@@ -182,9 +182,9 @@ void srv_swap_tell(const struct srv_node_change *open, struct srv_swap_facts *fa
 
 void srv_swap_describe(const struct srv_node_change *open, char *text, size_t bytes)
 {
-    static const char *const starts[] = {[SRV_START_COLD] = "state begun anew", [SRV_START_COPY] = "state kept",
+    static const char *const starts[] = {[SRV_START_COLD] = "new state", [SRV_START_COPY] = "state kept",
                                          [SRV_START_MIGRATE] = "state migrated",
-                                         [SRV_START_ADOPT] = "going on from the truth"};
+                                         [SRV_START_ADOPT] = "continues from the truth"};
     const struct srv_change *change = (const struct srv_change *)(const void *)open;
     char shadow[512];
     srv_swap_describe_shadow(open, shadow, sizeof shadow);
@@ -212,29 +212,22 @@ void srv_swap_describe_end(const struct srv_node_change *open, char *text, size_
 
 /* ---- the way back ---- */
 
-enum oto_status srv_swap_previous(const struct srv_node_change *open, struct srv_previous *previous)
+void srv_swap_previous(const struct srv_node_change *open, struct srv_previous *previous)
 {
     const struct srv_instance *was = &((const struct srv_change *)(const void *)open)->instance;
-    memset(previous, 0, sizeof *previous);
-    const enum oto_status status = oto_params_copy(&was->params, &previous->params, NULL);
-    if (status == OTO_OK) {
-        previous->plugin = oto_plugin_hold(was->plugin);
-        previous->has_setup = was->own_setup != NULL;
-        if (was->own_setup != NULL) {
-            previous->setup = *was->own_setup;
-        }
+    *previous = (struct srv_previous){.plugin = oto_plugin_hold(was->plugin),
+                                      .params = oto_params_copy(&was->params),
+                                      .has_setup = was->own_setup != NULL};
+    if (was->own_setup != NULL) {
+        previous->setup = *was->own_setup;
     }
-    return status;
 }
 
-enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to)
+void srv_previous_copy(const struct srv_previous *from, struct srv_previous *to)
 {
     *to = *from;
-    to->params = (struct oto_params){.block = NULL};
-    to->plugin = NULL;
-    const enum oto_status status = oto_params_copy(&from->params, &to->params, NULL);
-    to->plugin = status == OTO_OK ? oto_plugin_hold(from->plugin) : NULL;
-    return status;
+    to->params = oto_params_copy(&from->params);
+    to->plugin = oto_plugin_hold(from->plugin);
 }
 
 void srv_previous_finish(struct srv_previous *previous)

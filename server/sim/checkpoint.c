@@ -26,7 +26,7 @@ static bool has_failed(const struct walk *walk)
 static void cut_short(struct walk *walk)
 {
     if (!has_failed(walk)) {
-        (void)oto_fail(walk->error, OTO_CORRUPT, "the state ends after %llu bytes, in the middle of something",
+        (void)oto_fail(walk->error, OTO_CORRUPT, "the state is cut off after %llu bytes",
                        (unsigned long long)walk->capacity);
     }
 }
@@ -131,7 +131,7 @@ static struct srv_fault *load_fault(struct walk *walk, const struct srv_node *no
         fault = srv_fault_make(spec, node->index, descriptor, node->setup->rate_hz);
     }
     if (fault == NULL) {
-        (void)oto_fail(walk->error, OTO_CORRUPT, "a fault of '%s' in the checkpoint makes no sense", node->topic);
+        (void)oto_fail(walk->error, OTO_CORRUPT, "a fault of '%s' in the checkpoint has values that no fault can have", node->topic);
     }
     return fault;
 }
@@ -389,7 +389,7 @@ static void carry_fifo(struct walk *walk, struct srv_node *node)
         carry_u32(walk, &lane->held);
         if (fifo->taken >= fifo->samples || lane->held > fifo->taken) {
             fifo->taken = lane->held = 0;
-            (void)oto_fail(walk->error, OTO_CORRUPT, "the FIFO of '%s' in the checkpoint makes no sense", node->topic);
+            (void)oto_fail(walk->error, OTO_CORRUPT, "the FIFO of '%s' in the checkpoint has counts that no FIFO can have", node->topic);
             return;
         }
         carry(walk, lane->heads, lane->held * sizeof *lane->heads);

@@ -1,6 +1,5 @@
 /* The description in a checkpoint: the plugins that the nodes run, and the parameters that were changed at run time. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,13 +136,12 @@ static enum oto_status take_plugin(const struct oto_value *entry, const struct s
 }
 
 static enum oto_status take_params(const struct oto_value *map, const struct oto_plugin *plugin, double rate_hz,
-                                   struct oto_params *params, oto_warn_function warn, void *warn_context,
-                                   struct oto_error *error)
+                                   struct oto_params *params, struct oto_error *error)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
     enum oto_status status = oto_params_default(descriptor, params, error);
     if (status == OTO_OK) {
-        status = oto_params_apply(descriptor, map, params, warn, warn_context, error);
+        status = oto_params_apply(descriptor, map, params, error);
     }
     params->rate_hz = rate_hz;
     return status;
@@ -151,7 +149,7 @@ static enum oto_status take_params(const struct oto_value *map, const struct oto
 
 /* Reads the entry of a node: a changed node has its parameters there, and its plugin if that is not the world file's. */
 static enum oto_status take_node(const struct oto_value *entry, struct srv_node_config *node,
-                                 srv_open_plugin_function *open, oto_warn_function warn, void *warn_context, struct oto_error *error)
+                                 srv_open_plugin_function *open, struct oto_error *error)
 {
     const struct oto_value *params = oto_value_get(entry, "params");
     struct srv_replacement *replacement = &node->replacement;
@@ -162,8 +160,7 @@ static enum oto_status take_node(const struct oto_value *entry, struct srv_node_
     if (replacement->plugin == NULL) {
         replacement->plugin = oto_plugin_hold(node->plugin);
     }
-    status =
-        take_params(params, replacement->plugin, node->params.rate_hz, &replacement->params, warn, warn_context, error);
+    status = take_params(params, replacement->plugin, node->params.rate_hz, &replacement->params, error);
     return status == OTO_OK ? take_unit(entry, &replacement->unit_key, error) : status;
 }
 
@@ -176,7 +173,7 @@ static bool is_node(const struct srv_world_config *config, const struct srv_node
 }
 
 enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint, struct srv_world_config *config,
-                                         oto_warn_function warn, void *warn_context, struct oto_error *error)
+                                         struct oto_error *error)
 {
     const struct oto_value *nodes = oto_value_get(oto_document_root(checkpoint->document), "nodes");
     if (nodes == NULL || nodes->kind != OTO_VALUE_LIST || nodes->count != config->node_count) {
@@ -192,7 +189,7 @@ enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint
             return oto_value_fail(entry, error, OTO_INVALID, "node %u of the world is '%s/%s': the checkpoint is of another world",
                                   i, config->vehicles[node->vehicle].name, node->name);
         }
-        status = take_node(entry, node, config->open_plugin, warn, warn_context, error);
+        status = take_node(entry, node, config->open_plugin, error);
     }
     return status;
 }

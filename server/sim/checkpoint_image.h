@@ -56,6 +56,6 @@ enum oto_status srv_checkpoint_seed(const struct srv_checkpoint *checkpoint, uin
  * Gives a configuration the plugins and parameters that the world ran with, so that a world made of it can load the state.
  */
 enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint, struct srv_world_config *config,
-                                         oto_warn_function warn, void *warn_context, struct oto_error *error);
+                                         struct oto_error *error);
 
 #endif

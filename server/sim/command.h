@@ -43,7 +43,7 @@ static inline bool srv_command_is_of_sim(enum srv_command_kind kind)
     return kind >= SRV_COMMAND_PARAMS && kind <= SRV_COMMAND_SAVE;
 }
 
-/* A change of a node. After the reply the same struct holds what was replaced, and the caller frees it. */
+/* A change of a node. After the reply the same struct holds the replaced instance or parameters, and the caller frees it. */
 struct srv_node_change {
     uint32_t node;
     bool swap;                 /* false: a change of parameters */
@@ -98,5 +98,13 @@ struct srv_reply {
     const struct oto_setup *own_setup;
     uint64_t revision;
 };
+
+/* Refuses a command. Returns true: the reply can be sent. */
+static inline bool srv_reply_refuse(struct srv_reply *reply, enum oto_status status, const char *reason)
+{
+    reply->status = status;
+    reply->reason = reason;
+    return true;
+}
 
 #endif

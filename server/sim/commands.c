@@ -8,20 +8,13 @@
 /* Applies a command at a boundary and fills status and reason of the reply. False: the reply comes later. */
 typedef bool apply_function(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply);
 
-static bool refuse(struct srv_reply *reply, enum oto_status status, const char *reason)
-{
-    reply->status = status;
-    reply->reason = reason;
-    return true;
-}
-
 /* The change of the command if it is of this kind and of this world; otherwise NULL, and *reply refuses. */
 static struct srv_change *change_of(struct srv_sim *sim, const struct srv_command *command, bool swap,
                                     struct srv_reply *reply)
 {
     struct srv_change *change = (struct srv_change *)(void *)command->change;
     if (change == NULL || change->open.node >= sim->node_count || change->open.swap != swap) {
-        (void)refuse(reply, OTO_INVALID, "the change is not one of a node of this world");
+        (void)srv_reply_refuse(reply, OTO_INVALID, "the change is not one of a node of this world");
         return NULL;
     }
     return change;
@@ -68,7 +61,7 @@ static bool apply_snapshot(struct srv_sim *sim, const struct srv_command *comman
     }
     const struct srv_node *node = &sim->nodes[change->open.node];
     if (change->revision != node->revision || change->snapshot == NULL) {
-        return refuse(reply, OTO_CONFLICT, "another change of this node was applied meanwhile; ask again");
+        return srv_reply_refuse(reply, OTO_CONFLICT, "another change of this node was applied meanwhile; ask again");
     }
     memcpy(change->snapshot, node->live.abi.state, node->live.state_bytes);
     change->truth = sim->vehicles[node->config->vehicle].truth;
@@ -85,7 +78,7 @@ static bool apply_settle(struct srv_sim *sim, const struct srv_command *command,
 static bool apply_cancel(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply)
 {
     if (command->node >= sim->node_count) {
-        return refuse(reply, OTO_INVALID, "there is no such node");
+        return srv_reply_refuse(reply, OTO_INVALID, "there is no such node");
     }
     srv_trial_cancel(sim, &sim->nodes[command->node], reply);
     return true;
@@ -94,7 +87,7 @@ static bool apply_cancel(struct srv_sim *sim, const struct srv_command *command,
 static bool apply_undo(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply)
 {
     if (command->node >= sim->node_count) {
-        return refuse(reply, OTO_INVALID, "there is no such node");
+        return srv_reply_refuse(reply, OTO_INVALID, "there is no such node");
     }
     srv_trial_undo(sim, &sim->nodes[command->node], reply);
     return true;
@@ -133,14 +126,14 @@ static bool apply_save(struct srv_sim *sim, const struct srv_command *command, s
     }
     const enum oto_status refusal = srv_checkpoint_refusal(sim, &reason);
     if (refusal != OTO_OK) {
-        return refuse(reply, refusal, reason);
+        return srv_reply_refuse(reply, refusal, reason);
     }
     const int64_t start_ns = srv_sim_now_ns(sim);
     snapshot->tick = sim->tick;
     snapshot->chain = sim->chain;
     snapshot->bytes = srv_checkpoint_save(sim, snapshot->data, snapshot->capacity);
     snapshot->stall_ns = srv_sim_now_ns(sim) - start_ns;
-    return snapshot->bytes <= snapshot->capacity ? true : refuse(reply, OTO_LIMIT, "the world's state takes more room");
+    return snapshot->bytes <= snapshot->capacity ? true : srv_reply_refuse(reply, OTO_LIMIT, "the world's state takes more room");
 }
 
 static bool apply_event(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply)
@@ -188,6 +181,10 @@ static void give_controls(const struct srv_instance *instance, const double *val
 void srv_sim_give_controls(struct srv_sim *sim, uint32_t index, const double *values)
 {
     const struct srv_node *motion = sim->vehicles[index].motion;
+    if (motion->member != NULL) {
+        sim->remote->control(sim, motion->member, values);
+        return;
+    }
     give_controls(&motion->live, values);
     if (motion->trial != NULL) {
         give_controls(&motion->trial->instance, values);

@@ -9,7 +9,7 @@
 
 #define SRV_FETCH_FROM_VEHICLES 64u /* smaller worlds fit the caches */
 /* Prepared data can have any length: only the first bytes are requested. A plugin may request the rest itself. */
-#define SRV_FETCH_SENSOR_DATA_BYTES 1792u
+#define SRV_FETCH_SENSOR_DATA_BYTES 832u
 #define SRV_FETCH_MOTION_DATA_BYTES 640u
 #define SRV_FETCH_LINE 64u
 

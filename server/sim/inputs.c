@@ -37,7 +37,7 @@ static enum oto_status make_binding(const struct srv_world_config *world, const 
     const struct oto_plugin_descriptor *descriptor = known ? oto_plugin_descriptor(node->plugin) : NULL;
     const bool motion = known && is_motion(world, input->node);
     if (!known || input->port >= (motion ? 1 : descriptor->output_count)) {
-        return oto_fail(error, OTO_INVALID, "its input '%s' is bound to node %u, channel %u, which is not there",
+        return oto_fail(error, OTO_INVALID, "its input '%s' is bound to node %u, channel %u, which does not exist",
                         input->name, input->node, input->port);
     }
     const char *port = motion ? "" : descriptor->outputs[input->port].name;

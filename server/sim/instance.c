@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/fpu.h"
+#include "base/fpu.h"
 
 uint64_t srv_state_rounded(uint64_t bytes)
 {
@@ -23,6 +23,7 @@ void *srv_state_alloc(uint64_t bytes)
 void srv_instance_bind(struct srv_instance *instance, struct oto_plugin *plugin)
 {
     const struct oto_motion_extension *motion = oto_plugin_motion(plugin);
+    instance->abi.size = sizeof instance->abi;
     instance->plugin = plugin;
     instance->descriptor = oto_plugin_descriptor(plugin);
     instance->ops = oto_plugin_ops(plugin);
@@ -70,15 +71,26 @@ static enum oto_status make_outputs(struct srv_instance *instance, const struct 
 enum oto_status srv_instance_renew(struct srv_instance *instance, oto_warn_function warn, void *warn_context,
                                    struct oto_error *error)
 {
-    oto_prepared_free(&instance->prepared);
-    enum oto_status status = oto_prepare(instance->plugin, instance->abi.setup, &instance->params, warn, warn_context,
-                                         &instance->prepared, error);
-    instance->abi.data = instance->prepared.data;
+    const enum oto_status status = srv_instance_prepare(instance, warn, warn_context, error);
     memset(instance->abi.state, 0, instance->hashed_bytes);
-    if (status == OTO_OK && instance->ops->init != NULL) {
-        error->text[0] = '\0';
-        status = instance->ops->init(&instance->abi, error);
-    }
+    return status == OTO_OK ? srv_instance_init(instance, error) : status;
+}
+
+enum oto_status srv_instance_prepare(struct srv_instance *instance, oto_warn_function warn, void *warn_context,
+                                     struct oto_error *error)
+{
+    oto_prepared_free(&instance->prepared);
+    const enum oto_status status = oto_prepare(instance->plugin, instance->abi.setup, &instance->params, warn,
+                                               warn_context, &instance->prepared, error);
+    instance->abi.data = instance->prepared.data;
+    srv_fpu_pin();
+    return status;
+}
+
+enum oto_status srv_instance_init(struct srv_instance *instance, struct oto_error *error)
+{
+    error->text[0] = '\0';
+    const enum oto_status status = instance->ops->init != NULL ? instance->ops->init(&instance->abi, error) : OTO_OK;
     srv_fpu_pin();
     return status == OTO_OK || error->text[0] != '\0'
                ? status
@@ -89,7 +101,7 @@ enum oto_status srv_instance_renew(struct srv_instance *instance, oto_warn_funct
 static enum oto_status check_place(const struct srv_instance *instance, const struct srv_instance_place *place,
                                    struct oto_error *error)
 {
-    return place->remote || (instance->descriptor->flags & OTO_PLUGIN_HOST_ONLY) == 0
+    return place->prepared_later || (instance->descriptor->flags & OTO_PLUGIN_HOST_ONLY) == 0
                ? OTO_OK
                : oto_fail(error, OTO_UNSUPPORTED, "plugin '%s' runs code of others, so it needs a plugin host, which only the server "
                           "(otolithd) starts", instance->descriptor->id);
@@ -98,7 +110,6 @@ static enum oto_status check_place(const struct srv_instance *instance, const st
 enum oto_status srv_instance_make(struct srv_instance *instance, const struct srv_instance_place *place,
                                   struct oto_error *error)
 {
-    instance->abi.size = sizeof instance->abi;
     instance->abi.setup = instance->own_setup != NULL ? instance->own_setup : place->setup;
     instance->abi.params = instance->params.block;
     instance->abi.state = srv_state_alloc(instance->state_bytes);
@@ -111,8 +122,9 @@ enum oto_status srv_instance_make(struct srv_instance *instance, const struct sr
         status = make_outputs(instance, place, error);
     }
     srv_instance_enable_ports(instance);
-    return status != OTO_OK || place->remote ? status
-                                             : srv_instance_renew(instance, place->warn, place->warn_context, error);
+    return status != OTO_OK || place->prepared_later
+               ? status
+               : srv_instance_renew(instance, place->warn, place->warn_context, error);
 }
 
 bool srv_instance_finish(struct srv_instance *instance)

@@ -58,7 +58,7 @@ struct srv_instance_place {
     const struct oto_setup *setup; /* must outlive the instance; the instance's own_setup replaces it */
     const struct oto_plugin_descriptor *channels; /* the plugin whose ports define the channels; NULL: the instance's own plugin */
     uint32_t first_channel;
-    bool remote; /* a plugin host prepares the instance and makes its state */
+    bool prepared_later; /* only allocate; a plugin host prepares the instance and makes its state */
     oto_warn_function warn;
     void *warn_context;
 };
@@ -74,6 +74,11 @@ void srv_instance_bind(struct srv_instance *instance, struct oto_plugin *plugin)
  */
 enum oto_status srv_instance_make(struct srv_instance *instance, const struct srv_instance_place *place,
                                   struct oto_error *error);
+/* [loop] Calls prepare, with `abi.setup` and `params`, and frees what an earlier call has prepared. */
+enum oto_status srv_instance_prepare(struct srv_instance *instance, oto_warn_function warn, void *warn_context,
+                                     struct oto_error *error);
+/* [loop] Calls init on a zeroed state. */
+enum oto_status srv_instance_init(struct srv_instance *instance, struct oto_error *error);
 /* [loop] Calls prepare and init again in the same memory, after the setup or the parameters have changed. */
 enum oto_status srv_instance_renew(struct srv_instance *instance, oto_warn_function warn, void *warn_context,
                                    struct oto_error *error);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/sim.h"
 
 enum { EVENTS = 1024 }; /* slots of a lane's event ring; the world's own ring has no more */

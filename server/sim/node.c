@@ -96,14 +96,11 @@ static enum oto_status make_instance(struct srv_node *node, oto_warn_function wa
     struct naming naming = {node, warn, warn_context};
     const struct srv_instance_place place = {.setup = node->setup,
                                              .channels = made_with(node),
-                                             .remote = node->config->isolation.process,
+                                             .prepared_later = node->config->isolation.process,
                                              .warn = warn_with_name,
                                              .warn_context = &naming};
-    enum oto_status status = oto_params_copy(replacement->plugin != NULL ? &replacement->params : &node->config->params,
-                                             &node->live.params, error);
-    if (status == OTO_OK) {
-        status = srv_instance_make(&node->live, &place, error);
-    }
+    node->live.params = oto_params_copy(replacement->plugin != NULL ? &replacement->params : &node->config->params);
+    const enum oto_status status = srv_instance_make(&node->live, &place, error);
     return status == OTO_OK ? OTO_OK : fail_with_name(node, status, error);
 }
 
@@ -145,7 +142,7 @@ static enum oto_status stand_in(struct srv_node *node, struct oto_error *error)
     const struct oto_port *first = node->live.descriptor->outputs;
     if (node->live.port_count > 0 && srv_port_channel(first, made_with(node), 0) != 0) {
         return oto_fail(error, OTO_INVALID,
-                        "node '%s': plugin '%s' stood in when it was saved, and its first output is none of plugin '%s', "
+                        "node '%s': plugin '%s' ran when it was saved, and its first output is none of plugin '%s', "
                         "which the world names", node->topic, node->live.descriptor->id, made_with(node)->id);
     }
     node->live.own_setup = malloc(sizeof *node->live.own_setup);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "document/document.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 
 /* ---- replies that come later ---- */
 
@@ -115,12 +115,13 @@ static void name_types(struct oto_sim *owner)
 }
 
 static enum oto_status load(const struct oto_sim_options *options, const struct srv_override *overrides,
-                            struct srv_world_config *config, struct oto_error *error)
+                            const struct srv_world_config *loaded, struct srv_world_config *config, struct oto_error *error)
 {
     const struct srv_world_source source = {.path = options->path,
                                             .text = options->text,
                                             .overrides = overrides,
                                             .override_count = options->override_count,
+                                            .loaded = loaded,
                                             .given_motion = srv_external_entry()};
     const enum oto_status status = srv_world_config_load(&source, options->warn, options->warn_context, config, error);
     if (status == OTO_OK && options->has_seed) {
@@ -156,13 +157,15 @@ static enum oto_status split_overrides(const struct oto_sim_options *options, st
     return OTO_OK;
 }
 
-static enum oto_status open_world(struct oto_sim *owner, const struct oto_sim_options *options, struct oto_error *error)
+/* `loaded`: a world whose plugins are used again, or NULL. */
+static enum oto_status open_world(struct oto_sim *owner, const struct oto_sim_options *options,
+                                  const struct srv_world_config *loaded, struct oto_error *error)
 {
     struct srv_override *overrides = NULL;
     struct srv_sim *sim = NULL;
     enum oto_status status = split_overrides(options, &overrides, error);
     if (status == OTO_OK) {
-        status = load(options, overrides, &owner->config, error);
+        status = load(options, overrides, loaded, &owner->config, error);
     }
     free(overrides);
     if (status == OTO_OK) {
@@ -186,10 +189,9 @@ static enum oto_status open_world(struct oto_sim *owner, const struct oto_sim_op
     return OTO_OK;
 }
 
-enum oto_status oto_sim_open(const struct oto_sim_options *options, struct oto_sim **sim, struct oto_error *error)
+static enum oto_status open_like(const struct oto_sim_options *options, const struct srv_world_config *loaded,
+                                 struct oto_sim **sim, struct oto_error *error)
 {
-    struct oto_error unused;
-    error = error != NULL ? error : &unused;
     *sim = NULL;
     if (options->size != sizeof *options || (options->path == NULL) == (options->text == NULL)) {
         return oto_fail(error, OTO_INVALID, "oto_sim_options needs its size and one of path and text");
@@ -199,7 +201,7 @@ enum oto_status oto_sim_open(const struct oto_sim_options *options, struct oto_s
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a world");
     }
     made->no_state_hash = options->no_state_hash;
-    const enum oto_status status = open_world(made, options, error);
+    const enum oto_status status = open_world(made, options, loaded, error);
     if (status != OTO_OK) {
         oto_sim_close(made);
         return status;
@@ -208,14 +210,41 @@ enum oto_status oto_sim_open(const struct oto_sim_options *options, struct oto_s
     return OTO_OK;
 }
 
+/* Frees the world except its configuration, which holds the plugins. */
+static void drop(struct oto_sim *sim)
+{
+    oto_sim_drop_(sim->sim);
+    free(sim->types);
+    free(sim->next);
+    free(sim->given);
+}
+
+enum oto_status oto_sim_open(const struct oto_sim_options *options, struct oto_sim **sim, struct oto_error *error)
+{
+    struct oto_error unused;
+    return open_like(options, NULL, sim, error != NULL ? error : &unused);
+}
+
+enum oto_status oto_sim_reopen(const struct oto_sim_options *options, struct oto_sim **sim, struct oto_error *error)
+{
+    struct oto_error unused;
+    struct oto_sim *previous = *sim;
+    if (previous != NULL) {
+        drop(previous);
+    }
+    const enum oto_status status = open_like(options, previous != NULL ? &previous->config : NULL, sim, error != NULL ? error : &unused);
+    if (previous != NULL) {
+        srv_world_config_finish(&previous->config);
+        free(previous);
+    }
+    return status;
+}
+
 void oto_sim_close(struct oto_sim *sim)
 {
     if (sim != NULL) {
-        oto_sim_drop_(sim->sim);
+        drop(sim);
         srv_world_config_finish(&sim->config);
-        free(sim->types);
-        free(sim->next);
-        free(sim->given);
         free(sim);
     }
 }

@@ -1,11 +1,10 @@
 /* otolith/sim.h: parameters, swaps, faults, truth and controls from the caller. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "otolith/mailbox.h"
 #include "sim/answer.h"
 #include "sim/fault.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/oto_sim.h"
 #include "world/fault_spec.h"
 
@@ -129,13 +128,13 @@ enum oto_status oto_sim_swap(struct oto_sim *sim, const char *node, const struct
         return OTO_NOT_FOUND;
     }
     if (swap->size != sizeof *swap) {
-        return oto_fail(error, OTO_INVALID, "oto_swap begins with OTO_SWAP_DEFAULTS");
+        return oto_fail(error, OTO_INVALID, "the struct oto_swap has another size than this library's: start from OTO_SWAP_DEFAULTS");
     }
     if (swap->undo || swap->cancel) {
         return command_node(sim, swap->undo ? SRV_COMMAND_UNDO : SRV_COMMAND_CANCEL, index, node, error);
     }
     if (swap->plugin == NULL) {
-        return oto_fail(error, OTO_INVALID, "a swap names a plugin");
+        return oto_fail(error, OTO_INVALID, "a swap needs a plugin, `undo` or `cancel`");
     }
     const struct srv_swap_options options = {.plugin = swap->plugin,
                                              .params_path = swap->params,

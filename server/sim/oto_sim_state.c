@@ -1,10 +1,9 @@
 /* otolith/sim.h: another seed; checkpoints. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/checkpoint.h"
 #include "sim/checkpoint_image.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/oto_sim.h"
 
 /* ---- checkpoints ---- */
@@ -87,7 +86,7 @@ static void drop_replacements(struct srv_replacement *replacements, uint32_t cou
 static enum oto_status make_saved(struct oto_sim *sim, const struct srv_checkpoint *checkpoint, struct srv_sim **made,
                                   struct oto_error *error)
 {
-    enum oto_status status = srv_checkpoint_configure(checkpoint, &sim->config, NULL, NULL, error);
+    enum oto_status status = srv_checkpoint_configure(checkpoint, &sim->config, error);
     if (status == OTO_OK) {
         uint64_t seed = sim->config.seed;
         status = srv_checkpoint_seed(checkpoint, &seed, error);

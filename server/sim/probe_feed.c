@@ -1,7 +1,6 @@
 #include "sim/probe_feed.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/sim.h"
 

@@ -55,6 +55,8 @@ struct srv_remote_ops {
     /* As a motion's `evaluate`. False: the host has not answered. */
     bool (*evaluate)(struct srv_sim *sim, struct srv_member *member, struct oto_instant at, struct oto_truth_record *truth,
                      enum oto_step_status *status);
+    /* As a motion's `control`: the values hold from the next step on. */
+    void (*control)(struct srv_sim *sim, struct srv_member *member, const double *values);
     /* Notes that a sensor read the truth `lag_ns` before its sample, so that later requests include that instant. */
     void (*note_past)(struct srv_member *member, const struct srv_node *sensor, double lag_ns);
 

@@ -4,7 +4,7 @@
  * broken plugin: if one step reports FATAL, the others of the batch have been stepped already (not visible, since they are
  * quarantined); and a changed floating-point mode quarantines the whole batch.
  */
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/sim.h"
 
 enum { CHUNK = 16, REACH = 64 }; /* most nodes of one call; number of nodes that are searched for them */

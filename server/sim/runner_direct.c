@@ -1,5 +1,5 @@
 /* The direct runner: one instance in this process. [tick] */
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 
@@ -87,7 +87,7 @@ static enum oto_status apply(struct srv_sim *sim, struct srv_node *node, struct 
     const enum oto_status status = srv_change_apply(node, change, reason);
     (void)sim;
     if (status == OTO_OK && node->live.ops->set_params != NULL && !node->live.quarantined) {
-        node->live.ops->set_params(&node->live.abi, change->params.block);
+        node->live.ops->set_params(&node->live.abi, change->instance.params.block);
         srv_fpu_pin();
     }
     return status;

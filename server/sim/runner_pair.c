@@ -1,7 +1,7 @@
 /* Runs the steps of a node with two plugins, the candidate and the previous one: samples and motions. [tick] */
 #include <string.h>
 
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 

@@ -376,7 +376,7 @@ static void advance(struct srv_sim *sim, struct srv_change *change)
         if (sim->hooks.over_budget != NULL) {
             sim->hooks.over_budget(sim->hooks.context, node->index);
         }
-        srv_trial_roll_back(sim, node, "took longer than its budget in three steps");
+        srv_trial_roll_back(sim, node, "took longer than its budget in three steps in a row, or by a hundred budgets in total");
     } else if (trial->phase == SRV_TRIAL_PROBATION && sim->tick >= trial->end_tick) {
         keep(sim, node, change);
     }

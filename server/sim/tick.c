@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "sim/fetch.h"
 #include "sim/fifo.h"

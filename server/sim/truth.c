@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/sim.h"
 
 static inline bool call(struct srv_sim *sim, const struct srv_node *node,

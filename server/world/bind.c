@@ -1,6 +1,5 @@
 #include "world/binder.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/json_text.h"

@@ -13,6 +13,7 @@ struct srv_part_cache_entry;
 struct srv_plugin_cache {
     struct srv_plugin_cache_entry *entries;
     uint32_t count;
+    const struct srv_world_config *loaded; /* srv_world_source.loaded */
 };
 /* Gets a reference to the plugin that `value` names. */
 enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value,

@@ -118,6 +118,7 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
     struct srv_raw_world raw = {0};
     struct oto_error own = {0};
     struct srv_binder binder = {.config = config, .source = source, .warn = warn, .warn_context = warn_context, .error = &own,
+                                .plugins = {.loaded = source->loaded},
                                 .problems = {.report = source->report, .context = source->report_context, .error = &own}};
     enum oto_status status = open_document(&binder, &raw.config.document);
     const bool is_open = srv_binder_goes_on(&binder, status) && status == OTO_OK;

@@ -79,9 +79,9 @@ static enum oto_status take_controls(struct srv_binder *binder, const struct srv
     if (raw->controls == NULL)
         return OTO_OK;
     if (oto_plugin_control(node->plugin) == NULL)
-        return oto_value_fail(raw->controls, binder->error, OTO_INVALID, "motion '%s' takes no controls%s",
-                              oto_plugin_descriptor(node->plugin)->id,
-                              node->isolation.process ? " in a plugin host: remove isolation" : ": its plugin has no extension for them");
+        return oto_value_fail(raw->controls, binder->error, OTO_INVALID,
+                              "motion '%s' takes no controls: its plugin has no extension for them",
+                              oto_plugin_descriptor(node->plugin)->id);
     enum oto_status status = srv_participant_named(binder, raw->controls, 0, &config->controller);
     if (status != OTO_OK)
         return status;
@@ -153,12 +153,12 @@ static enum oto_status copy_node(struct srv_binder *binder, const struct srv_nod
     *to = *from;
     to->vehicle = vehicle;
     to->plugin = oto_plugin_hold(from->plugin);
+    to->params = oto_params_copy(&from->params);
     to->faults = NULL;
     if (strncmp(from->frame_id, own_frame, bytes) == 0 && (from->frame_id[bytes] == '/' || from->frame_id[bytes] == '\0'))
         (void)snprintf(to->frame_id, sizeof to->frame_id, "%.31s%.31s", binder->config->vehicles[vehicle].name,
                        from->frame_id + bytes);
-    const enum oto_status status = oto_params_copy(&from->params, &to->params, binder->error);
-    return status == OTO_OK ? copy_faults(binder, from, to) : status;
+    return copy_faults(binder, from, to);
 }
 
 /* The entry whose vehicles are being loaded. */

@@ -33,6 +33,16 @@ static struct srv_plugin_cache_entry *find(const struct srv_plugin_cache *cache,
     return NULL;
 }
 
+/* The plugin of this file that another world has loaded; NULL: none. */
+static struct oto_plugin *find_loaded(const struct srv_world_config *loaded, const char *path)
+{
+    struct oto_plugin *found = NULL;
+    for (uint32_t i = 0; loaded != NULL && i < loaded->node_count && found == NULL; i++)
+        if (strcmp(oto_plugin_path(loaded->nodes[i].plugin), path) == 0)
+            found = loaded->nodes[i].plugin;
+    return found;
+}
+
 static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto_value *value, const char *name,
                                 srv_open_plugin_function *open, bool isolated, struct oto_error *error)
 {
@@ -48,7 +58,10 @@ static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto
     if (entry->name == NULL)
         return oto_value_fail(value, error, OTO_NO_MEMORY, "out of memory");
     enum oto_status status = oto_plugin_find(name, path, sizeof path, &inner);
-    if (status == OTO_OK)
+    struct oto_plugin *loaded = status == OTO_OK && !isolated ? find_loaded(cache->loaded, path) : NULL;
+    if (loaded != NULL)
+        entry->plugin = oto_plugin_hold(loaded);
+    else if (status == OTO_OK)
         status = open(path, isolated, &entry->plugin, &inner);
     if (status == OTO_OK)
         cache->count++;

@@ -81,7 +81,7 @@ void srv_section_defaults(const struct srv_section *section, void *target);
 /* Reads a map into a struct with defaults. Unknown, refused and missing keys are errors. */
 enum oto_status srv_section_read(const struct srv_section *section, const struct oto_value *map, void *target,
                                  struct oto_error *error);
-/* As srv_section_read; goes on behind an error if the problems have a receiver. */
+/* As srv_section_read; continues after an error if the problems have a receiver. */
 enum oto_status srv_section_read_all(const struct srv_section *section, const struct oto_value *map, void *target,
                                      struct oto_problems *problems);
 

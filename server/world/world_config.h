@@ -271,6 +271,7 @@ struct srv_world_source {
     const struct srv_override *overrides;
     uint32_t override_count;
     srv_open_plugin_function *open_plugin; /* NULL: oto_plugin_open, and `isolation` has no effect */
+    const struct srv_world_config *loaded; /* plugins of this world are used again, without reading their files; NULL: none */
     const struct oto_plugin_entry *given_motion; /* the motion of vehicles that a participant moves */
     oto_problem_function *report; /* gets up to OTO_MOST_PROBLEMS errors of the file; NULL: loading ends at the first */
     void *report_context;

@@ -53,7 +53,7 @@ struct bench_world {
 bool bench_world_start(struct bench_world *world, const char *const *options);
 /* The same with another world file, whose world is called demo too. */
 bool bench_world_start_file(struct bench_world *world, const char *path, const char *const *options);
-/* After a supervised server has died: the one that comes after process `before`. */
+/* Waits until the supervisor has replaced process `before`, which died, by another server. */
 bool bench_world_attach_again(struct bench_world *world, pid_t before);
 void bench_world_stop(struct bench_world *world);
 /* Lets the world run; returns false when it ended early. */

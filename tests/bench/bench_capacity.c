@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char world_text[] = "world: demo\nclock: {rate_hz: 1000, mode: realtime}\nvehicles:\n"

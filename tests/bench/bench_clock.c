@@ -3,8 +3,6 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 static bool may_use_fifo(void)

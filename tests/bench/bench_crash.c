@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -157,7 +156,7 @@ static bool first_tick_ns(struct bench_world *world, int64_t *ns)
     return false;
 }
 
-/* One crash: its parent says it, and the next server has it among its events and goes on. */
+/* One crash: the parent reports it, and the next server continues and publishes it as an event. */
 static bool crash_once(struct bench_world *world, struct restart *restart)
 {
     struct events events;

@@ -2,7 +2,6 @@
 #include "base/monotonic.h"
 #include "bench.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "otolith/estimator.h"
@@ -50,7 +49,7 @@ static bool subject_open(struct subject *s, const struct bench_case *from)
     }
     ok = ok && oto_document_parse("bench", from->yaml, strlen(from->yaml), NULL, &s->document, &error) == OTO_OK &&
          oto_params_default(s->now.descriptor, &s->now.params, &error) == OTO_OK &&
-         oto_params_apply(s->now.descriptor, oto_document_root(s->document), &s->now.params, NULL, NULL, &error) == OTO_OK &&
+         oto_params_apply(s->now.descriptor, oto_document_root(s->document), &s->now.params, &error) == OTO_OK &&
          srv_instance_make(&s->now, &place, &error) == OTO_OK;
     if (!ok) {
         (void)cli_say(&error);

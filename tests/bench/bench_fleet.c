@@ -5,7 +5,6 @@
 #include "base/monotonic.h"
 #include "bench.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -54,8 +53,8 @@ void bench_read(struct bench_context *context)
 
 /* A page shared by two threads: a ring's slot lock, or a bare word as the reference. */
 struct hop {
-    _Alignas(64) uint64_t word;   /* count of what was sent */
-    _Alignas(64) uint64_t answer; /* count of what was seen */
+    _Alignas(64) uint64_t word;   /* number of messages sent */
+    _Alignas(64) uint64_t answer; /* number of messages received */
     _Alignas(64) uint32_t futex;
     bool ring;
     bool sleeping;

@@ -9,7 +9,7 @@
 
 enum { CALLS = 2000 };
 
-/* The compiler may neither drop what was written there nor know what is read from there. */
+/* Keeps the compiler from removing writes to this variable, and from knowing the value that is read. */
 static inline void touch(void *memory)
 {
     __asm__ volatile("" : : "r"(memory) : "memory");

@@ -34,7 +34,7 @@ static bool bind_fleet(struct fleet *fleet, const char *yaml)
     if (status == OTO_OK)
         status = oto_document_parse("bench", yaml, strlen(yaml), NULL, &document, &fleet->error);
     if (status == OTO_OK)
-        status = oto_params_apply(descriptor, oto_document_root(document), &fleet->params, NULL, NULL, &fleet->error);
+        status = oto_params_apply(descriptor, oto_document_root(document), &fleet->params, &fleet->error);
     oto_document_close(document);
     return status == OTO_OK || fail(fleet);
 }

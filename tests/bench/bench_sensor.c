@@ -102,7 +102,7 @@ static bool run_case(const struct oto_plugin *plugin, const char *yaml, uint32_t
     struct oto_error error = {0};
     bool ok = oto_document_parse("bench", yaml, strlen(yaml), NULL, &document, &error) == OTO_OK &&
               oto_params_default(descriptor, &params, &error) == OTO_OK &&
-              oto_params_apply(descriptor, oto_document_root(document), &params, NULL, NULL, &error) == OTO_OK &&
+              oto_params_apply(descriptor, oto_document_root(document), &params, &error) == OTO_OK &&
               oto_prepare(plugin, &setup, &params, NULL, NULL, &prepared, &error) == OTO_OK;
     struct unit *units = calloc(count, sizeof *units);
     const size_t state_bytes = (descriptor->state_bytes + 63) / 64 * 64;

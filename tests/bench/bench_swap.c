@@ -8,6 +8,7 @@
 
 #include "world_file.h"
 #include "daemon/thread/engine_private.h"
+#include "plain_swap.h"
 
 #define INSTANCES 8
 #define TICKS_BETWEEN 3
@@ -121,7 +122,7 @@ static bool swap_all(struct srv_engine *engine, struct bench_series *work_us)
     memset(replies, 0, sizeof replies);
     for (uint32_t i = 0; i < INSTANCES && made; i++) {
         struct srv_node_change *change = NULL;
-        made = srv_change_plugin(engine, i + 1, "mems_imu", &change, &error) == OTO_OK;
+        made = make_plain_swap(engine, i + 1, "mems_imu", &change, &error) == OTO_OK;
         changes[i] = (struct srv_change *)(void *)change;
     }
     for (int i = 0; i < TICKS_BETWEEN; i++) {

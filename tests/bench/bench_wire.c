@@ -6,7 +6,6 @@
 #include "bench.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SUBSCRIBERS = 8, TICKS = 1 << 16 };

@@ -61,7 +61,7 @@ static void bind(struct subject *s)
     (void)snprintf(path, sizeof path, "%s/params/%s.yaml", OTO_CONFORMANCE_DIR, s->now.descriptor->id);
     if (access(path, R_OK) == 0) {
         assert_ok(oto_document_read(path, NULL, &document, &error), error);
-        assert_ok(oto_params_apply(s->now.descriptor, oto_document_root(document), &s->now.params, NULL, NULL, &error), error);
+        assert_ok(oto_params_apply(s->now.descriptor, oto_document_root(document), &s->now.params, &error), error);
         oto_document_close(document);
     }
 }

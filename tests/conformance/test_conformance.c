@@ -213,7 +213,7 @@ static void check_extremes(const char *path, const char *id)
                 continue;
             }
             (void)snprintf(text, sizeof text, "%.17g", end == 0 ? param->minimum : param->maximum);
-            assert_ok(oto_params_copy(&s.now.params, &changed, &error), error);
+            changed = oto_params_copy(&s.now.params);
             assert_ok(oto_params_set(s.now.descriptor, param->key, text, false, &changed, &error), error);
             error.text[0] = '\0';
             /* A plugin may refuse a combination, but must say why. */

@@ -114,12 +114,6 @@ static inline void assert_answers(struct fixture *f)
     assert_ok(oto_control_info(f->client, &reply, &error), error);
 }
 
-static inline void go_ticks(struct fixture *f, uint64_t ticks)
-{
-    const uint64_t tick = world_tick(f->client);
-    wait_for(world_tick(f->client) >= tick + ticks);
-}
-
 #define fault_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 #endif

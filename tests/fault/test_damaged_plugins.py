@@ -46,7 +46,7 @@ class DamagedPlugins(unittest.TestCase):
         return f"{plugin}, byte {at:#x}, bit {bit}"
 
     def otolith(self, *words):
-        return subprocess.run([BIN / "otolith", *words], env=self.environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run([BIN / "otolith", *words], env=self.environment, capture_output=True, text=True, timeout=300)
 
     def test_a_shipped_plugin_with_any_changed_bit_is_refused_by_its_digest(self):
         for plugin in sorted(PLUGINS.glob("*.so")):
@@ -78,13 +78,13 @@ class DamagedPlugins(unittest.TestCase):
         server = subprocess.Popen([BIN / "otolithd", self.world], env=self.environment,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 300
             while self.otolith("ls", "--world", "damaged").returncode != 0:
                 self.assertLess(time.monotonic(), deadline)
             self.assert_swaps(server)
         finally:
             server.terminate()
-            sentences = server.communicate(timeout=60)[1]
+            sentences = server.communicate(timeout=300)[1]
         self.assertEqual(server.returncode, 0, sentences)
 
     def assert_swaps(self, server):

@@ -39,7 +39,7 @@ class FailingStart(unittest.TestCase):
 
     def is_restorable(self):
         done = subprocess.run([BIN / "otolithd", "--check", f"--restore={self.checkpoint}", self.world.file],
-                              env=self.world.environment, capture_output=True, timeout=60, check=False)
+                              env=self.world.environment, capture_output=True, timeout=300, check=False)
         return done.returncode == 0
 
     def files_wrong(self, code):
@@ -108,7 +108,7 @@ class FailingStart(unittest.TestCase):
     def test_few_descriptors_that_cannot_be_made_more_are_enough_for_a_plugin_host(self):
         world = self.world
         done = subprocess.run(["sh", "-c", 'ulimit -n 64 && exec "$@"', "sh", BIN / "otolithd", world.file, "--for=20ms",
-                               "--mode=asap"], env=world.environment, capture_output=True, text=True, timeout=60, check=False)
+                               "--mode=asap"], env=world.environment, capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     # ---- what the server starts ----

@@ -16,7 +16,7 @@ import unittest
 
 BIN, SUPPORT = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SUPPORT))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 WORLD = """
 world: w
@@ -65,7 +65,7 @@ commonName = supplied
 
     @staticmethod
     def openssl(*arguments):
-        done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S)
         if done.returncode != 0:
             raise RuntimeError(f"openssl {arguments}: {done.stderr}")
         return done.stdout
@@ -176,7 +176,7 @@ class GateCase(OtolithCase):
             client.communicate()
 
     def connect(self):
-        raw = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
         self.addCleanup(raw.close)
         return raw
 
@@ -187,6 +187,15 @@ class GateCase(OtolithCase):
         tls = context.wrap_socket(raw, server_hostname="localhost")
         self.addCleanup(tls.close)
         return tls
+
+
+    def python(self, code, *arguments):
+        """Runs Python's package of this tree with the built library."""
+        package = SUPPORT.parents[1] / "clients" / "python"
+        environment = dict(self.environment, PYTHONPATH=str(package), OTOLITH_LIBRARY=str(BIN.parent / "lib" / "libotolith.so"))
+        done = subprocess.run(["/usr/bin/python3", "-c", code, *map(str, arguments)], env=environment, capture_output=True, text=True,
+                              timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 class Samples(GateCase):
@@ -243,7 +252,7 @@ class Samples(GateCase):
         self.until(lambda: "has mode 640" in self.said() and "it is not restarted" in self.said(), "the refusal")
         self.assertEqual(self.gate(), 0)
         self.server.terminate()
-        self.assertEqual(self.server.wait(timeout=60), 1)
+        self.assertEqual(self.server.wait(timeout=PATIENCE_S), 1)
 
 
 class Clients(GateCase):
@@ -318,7 +327,7 @@ class Hostile(GateCase):
             pass
         hello = hello[1].read()
         for i in range(1000):
-            raw = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+            raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
             raw.sendall(hello[:1 + i * len(hello) // 1000])
             raw.close()
         self.assert_served()
@@ -429,6 +438,48 @@ class Control(GateCase):
             "pause", "--connect", self.url, "--ca", self.other.path / "ca.pem", "--cert", self.alice[0], "--key", self.alice[1], code=1))
         self.assertIn("paused", self.ask(self.alice, "pause"))
 
+    @unittest.skipIf(os.environ.get("OTOLITH_TEST_SANITIZED"), "a sanitized library does not load into a plain Python")
+    def test_python_controls_with_the_role_of_its_certificate(self):
+        watcher = self.ca.make("watcher")
+        code = """
+import sys, otolith
+url, ca, cert, key, watcher_cert, watcher_key = sys.argv[1:]
+
+def refusal(sentence, function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except otolith.OtolithError as error:
+        assert sentence in str(error), error
+        return
+    raise SystemExit(f"{function}{arguments} was accepted")
+
+with otolith.World(connect=url, ca=ca, cert=cert, key=key, timeout_s=60) as world:
+    assert world.channels == [] and world.epoch != 0 and world.clock() is None, world.channels
+    assert world.pause().tick >= 0
+    first = world.step(5).tick
+    assert world.step(5).tick == first + 5
+    world.set("car/imu", "accelerometer.constant_bias_m_s2", [0.1, 0, 0])
+    assert world.get("car/imu", "accelerometer.constant_bias_m_s2").value == "[0.1, 0, 0]"
+    assert world.fault("car/imu", "stuck", for_s=1).text == "fault 1"
+    refusal("needs the role admin", world.swap, "car/imu", "mems_imu")
+    refusal("subscribe to its samples", world.__getitem__, "car/imu")
+    refusal("unsupported", world.wait_tick, 0)
+    world.resume()
+with otolith.World(connect=url, ca=ca, cert=watcher_cert, key=watcher_key, timeout_s=60) as world:
+    assert "range_m_s2" in " ".join(world.get("car/imu"))
+    refusal("needs the role operate", world.pause)
+refusal("ended the connection", otolith.World, connect=url, ca=ca, timeout_s=60)
+refusal("tls+tcp://host:port is accepted", otolith.World, connect="tcp://localhost:1")
+refusal("missing.pem", otolith.World, connect=url, ca="missing.pem")
+for wrong in ({"cert": cert}, {"follow_s": 1}):
+    try:
+        otolith.World(connect=url, ca=ca, **wrong)
+        raise SystemExit(f"{wrong} was accepted")
+    except ValueError:
+        pass
+"""
+        self.python(code, self.url, self.ca.path / "ca.pem", *self.alice, *watcher)
+
     def test_what_needs_shared_memory_is_refused(self):
         tls = self.wrap(self.connect(), self.alice)
         self.assertIn(b"rate_num", self.reply(tls))
@@ -478,7 +529,7 @@ class Refusals(GateCase):
     def refused(self, yaml, sentence, *options):
         (self.path / "world.yaml").write_text(WORLD + yaml)
         done = subprocess.run([BIN / "otolithd", "--check", self.path / "world.yaml", *options], env=self.environment, capture_output=True,
-                              text=True, timeout=120)
+                              text=True, timeout=PATIENCE_S)
         self.assertIn(sentence, done.stderr)
         return done.returncode
 
@@ -581,11 +632,7 @@ try:
 except ValueError:
     pass
 """
-        package = SUPPORT.parents[1] / "clients" / "python"
-        environment = dict(self.environment, PYTHONPATH=str(package), OTOLITH_LIBRARY=str(BIN.parent / "lib" / "libotolith.so"))
-        done = subprocess.run(["/usr/bin/python3", "-c", code, self.url, *(f"{name}={path}" for name, path in self.files.items())],
-                              env=environment, capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.python(code, self.url, *(f"{name}={path}" for name, path in self.files.items()))
 
 
 class Silence(ToolsCase):
@@ -597,8 +644,8 @@ class Silence(ToolsCase):
                                     env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.until(lambda: file.exists() and file.stat().st_size > 0, "the recording")
         self.server.terminate()
-        self.server.wait(timeout=60)
-        printed, said = recorder.communicate(timeout=120)
+        self.server.wait(timeout=PATIENCE_S)
+        printed, said = recorder.communicate(timeout=PATIENCE_S)
         self.assertEqual(recorder.returncode, 1 if json.loads(printed)["lost"] > 0 else 0, said)
         self.assertIn("the recording ends there", said)
 
@@ -607,7 +654,7 @@ class Silence(ToolsCase):
                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                     for command in (["top", "--json"], ["record", "-o", self.path / "no.mcap"])]
         for command in commands:
-            self.assertIn(self.url, command.communicate(timeout=120)[1])
+            self.assertIn(self.url, command.communicate(timeout=PATIENCE_S)[1])
             self.assertEqual(command.returncode, 1)
         self.assertFalse((self.path / "no.mcap").exists())
         self.assertIn("belong together", self.otolith("top", "--connect", self.url, "--cert=a.pem", code=2))

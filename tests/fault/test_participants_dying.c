@@ -10,17 +10,17 @@ static void after_a_death_vehicles_hold_and_another_process_may_go_on(void **sta
     begin(f, WORLD("realtime", "on_timeout: hold, timeout_ms: 1000"));
     (void)play(f, 0, "physics");
     wait_for(told(f, "joined"));
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);
     assert_int_equal(kill(f->players[0], SIGKILL), 0);
     wait_for(told(f, "left"));
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     assert_true((truth_flags(f) & OTO_SAMPLE_STALE) != 0);
     assert_true(world_counter(f->client, OTO_COUNTER_PARTICIPANT_HELD) >= 50);
     end_players(f);
     (void)play(f, 0, "physics");
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     assert_int_equal(world_stop(&f->world), 0);
 }
 
@@ -33,7 +33,7 @@ static void the_world_waits_for_one_that_died_and_is_not_deaf_meanwhile(void **s
     wait_for(told(f, "has not joined yet"));
     assert_int_equal(world_tick(f->client), 0);
     (void)play(f, 0, "physics");
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     assert_int_equal(kill(f->players[0], SIGKILL), 0);
     wait_for(told(f, "waits for it to come back"));
     const uint64_t tick = world_tick(f->client);
@@ -43,7 +43,7 @@ static void the_world_waits_for_one_that_died_and_is_not_deaf_meanwhile(void **s
     assert_int_equal(world_tick(f->client), tick);
     end_players(f);
     (void)play(f, 0, "physics");
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     assert_int_equal(world_counter(f->client, OTO_COUNTER_PARTICIPANT_HELD), 0);
     end_players(f);
     assert_int_equal(world_stop(&f->world), 0); /* also while it waits */
@@ -54,7 +54,7 @@ static void waiting_ends_at_its_limit(void **state)
     struct fixture *f = *state;
     begin(f, WORLD("lockstep", "on_timeout: wait, timeout_ms: 100, wait_limit_s: 2"));
     (void)play(f, 0, "physics");
-    go_ticks(f, 20);
+    world_advance(f->client, 20);
     assert_int_equal(kill(f->players[0], SIGSTOP), 0);
     wait_for(state_of(f) == OTO_SERVER_FAULT);
     assert_true(told(f, "within the wait limit"));
@@ -69,16 +69,16 @@ static void a_stopped_process_is_not_waited_for_again_and_again(void **state)
     begin(f, WORLD("realtime", "on_timeout: hold, timeout_ms: 1000"));
     (void)play(f, 0, "physics");
     wait_for(told(f, "joined"));
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     assert_int_equal(kill(f->players[0], SIGSTOP), 0);
     wait_for(told(f, "did not answer in time"));
     const uint64_t late = world_counter(f->client, OTO_COUNTER_PARTICIPANT_LATE);
-    go_ticks(f, 500); /* with a second for each it would take eight minutes */
+    world_advance(f->client, 500); /* with a second for each it would take eight minutes */
     assert_int_equal(world_counter(f->client, OTO_COUNTER_PARTICIPANT_LATE), late);
     assert_true((truth_flags(f) & OTO_SAMPLE_STALE) != 0);
     assert_int_equal(kill(f->players[0], SIGCONT), 0);
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     assert_int_equal(world_stop(&f->world), 0);
 }
 
@@ -89,16 +89,16 @@ static void policy_drop_takes_it_out_until_it_joins_again(void **state)
     begin(f, WORLD("realtime", "on_timeout: drop, timeout_ms: 1000"));
     (void)play(f, 0, "physics");
     wait_for(told(f, "joined"));
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     assert_int_equal(kill(f->players[0], SIGSTOP), 0);
     wait_for(told(f, "did not answer in time"));
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     (void)play(f, 1, "physics"); /* though the stopped one still holds its connection */
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);
     assert_int_equal(kill(f->players[0], SIGCONT), 0);
     reap(f, 0, &how); /* it gets the notice that it was dropped, and ends in order */
     assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
-    go_ticks(f, 50);
+    world_advance(f->client, 50);
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);
     assert_int_equal(world_stop(&f->world), 0);
 }
@@ -108,7 +108,7 @@ static void policy_fault_stops_the_run(void **state)
     struct fixture *f = *state;
     begin(f, WORLD("lockstep", "on_timeout: fault, timeout_ms: 10000"));
     (void)play(f, 0, "physics");
-    go_ticks(f, 20);
+    world_advance(f->client, 20);
     assert_int_equal(kill(f->players[0], SIGKILL), 0);
     wait_for(state_of(f) == OTO_SERVER_FAULT);
     assert_true(told(f, "left; the run stops"));

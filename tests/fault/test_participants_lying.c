@@ -241,7 +241,7 @@ static void a_mailbox_full_of_rubbish_harms_only_its_owner(void **state)
             noise ^= noise << 17;
             __atomic_store_n(&words[i], round % 4 == 0 ? UINT64_MAX : noise, __ATOMIC_RELAXED);
         }
-        go_ticks(f, 2);
+        world_advance(f->client, 2);
         oto_participant_leave(physics);
     }
     assert_answers(f);

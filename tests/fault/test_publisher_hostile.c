@@ -127,11 +127,13 @@ static long status_kb(long pid, const char *key)
     return kb;
 }
 
-/* A sanitizer keeps its own books, in the same process. */
+/* A sanitizer needs memory of its own and makes ticks slowly. */
 #ifdef OTO_SANITIZED_BUILD
 #define BOUND_KB (1 << 20)
+#define ASAP_TICKS 200000
 #else
 #define BOUND_KB 65536
+#define ASAP_TICKS 3000000
 #endif
 
 static void connect_and_close_a_thousand_times(void **state)
@@ -229,7 +231,7 @@ static uint32_t open_descriptors_of(long pid)
     return count > 0 ? count : UINT32_MAX;
 }
 
-/* Handshakes and never reads: the others go on, and the publisher's memory stays bounded. */
+/* A subscriber that connects and never reads: the others get their frames, and the publisher's memory is bounded. */
 static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
 {
     struct fixture *f = *state;
@@ -257,15 +259,14 @@ static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
 static void many_that_never_read_take_no_more_memory_in_asap(void **state)
 {
     const struct fixture *f = *state;
-    enum { SILENT = 60, TICKS = 3000000 };
+    enum { SILENT = 60 };
     int fds[SILENT];
     for (size_t i = 0; i < SILENT; i++) {
         fds[i] = dials[i % 2](f);
         (void)send(fds[i], sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
     }
     assert_served(f);
-    const uint64_t end = world_tick(f->client) + TICKS;
-    wait_for(world_tick(f->client) >= end);
+    world_advance(f->client, ASAP_TICKS);
     assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
     assert_served(f);
     for (size_t i = 0; i < SILENT; i++) {

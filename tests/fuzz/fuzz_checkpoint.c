@@ -3,7 +3,6 @@
  * state that an engine is to take as it is.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "world_file.h"
 #include "daemon/checkpoint/checkpoint_file.h"

@@ -1,6 +1,5 @@
 /* What someone may give to `otolith play` and `otolith verify`: every message, schema and attachment of a file, by both orders. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "mcap/reader.h"
 #include "memory_file.h"

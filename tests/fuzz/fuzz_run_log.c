@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "memory_file.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -4,12 +4,10 @@
  * The world is the small segment of fake_server.h. Connections, timers and replies of the server are this file's.
  */
 #include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -49,6 +47,7 @@ struct web_control {
 
 struct web_world {
     struct oto_client *client;
+    struct web_recording recording;
 };
 
 static struct web_control controls[2];
@@ -78,6 +77,11 @@ void web_peer_close(struct web_peer *peer, uint16_t code, const char *reason)
     peer->closed = true;
 }
 
+void web_peer_accept_long(struct web_peer *peer, size_t bytes)
+{
+    must(peer->token[0] != 0 && bytes > WEB_MESSAGE_MAX_BYTES);
+}
+
 const char *web_peer_query_token(const struct web_peer *peer)
 {
     return peer->token;
@@ -96,6 +100,11 @@ struct oto_client *web_world_client(struct web_world *world)
 bool web_world_is_over(const struct web_world *world)
 {
     return world->client == NULL;
+}
+
+const struct web_recording *web_world_recording(const struct web_world *world)
+{
+    return &world->recording;
 }
 
 uint32_t web_world_run(const struct web_world *world)
@@ -251,7 +260,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct web_protocol foxglove[WEB_FOXGLOVE_PROTOCOLS], page = web_page_protocol(program->page);
     struct web_peer peer = {.token = options & CONTROL ? CONTROL_TOKEN : options & ADMITTED ? READ_TOKEN : ""};
     web_foxglove_protocols(program->foxglove, foxglove);
-    program->foxglove->playback.plays = (options & PLAYS) != 0;
+    program->foxglove->playback.plays = program->world.recording.plays = (options & PLAYS) != 0;
     converse(options & FOXGLOVE ? &foxglove[data[0] / OPTIONS % WEB_FOXGLOVE_PROTOCOLS] : &page, &peer, data + 1, bytes - 1);
     must(program->foxglove->sessions == NULL && callbacks[0] == NULL && callbacks[1] == NULL);
     return 0;

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "oto_test.h"

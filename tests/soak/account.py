@@ -19,7 +19,7 @@ class Account:
         if len(samples) == 0:
             return
         self.epochs.add(source.epoch)
-        if source.lineage != self.lineage:  # not the continuation of what was read before
+        if source.lineage != self.lineage:  # not the continuation of the records before
             self.wanted, self.lineage = None, source.lineage
         seq = samples["seq"].astype(np.int64)
         skipped = int((np.diff(seq) - 1).sum()) + (int(seq[0]) - self.wanted if self.wanted is not None else 0)

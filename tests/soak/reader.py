@@ -8,7 +8,7 @@ import otolith
 
 from account import Account
 
-PATIENCE_S = 60.0  # until a server that was killed, or told to restore, is back
+PATIENCE_S = 60.0  # until a server that was killed, or that restores a checkpoint, serves again
 
 
 def read(world, reader, account, running):

@@ -7,7 +7,7 @@ import ssl
 
 class Nats:
     def __init__(self, port, host="127.0.0.1", context=None, name="test", **login):
-        self.socket = socket.create_connection((host, port), timeout=20)
+        self.socket = socket.create_connection((host, port), timeout=300)
         self.buffer = b""
         self.info = json.loads(self.line()[5:])
         if context is not None:

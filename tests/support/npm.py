@@ -27,7 +27,7 @@ def fetch(case, place, origin):
         shutil.copy(origin / name, place)
     command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
     try:
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=240)
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
         reason = done.stderr.strip().splitlines()[-1][:200] if done.returncode != 0 else None
     except subprocess.TimeoutExpired:
         reason = "it did not answer within 240 s"

@@ -6,10 +6,12 @@ import tempfile
 import time
 import unittest
 
+PATIENCE_S = 300  # ends what hangs; a sanitized build on a busy machine may need minutes
+
 
 class OtolithCase(unittest.TestCase):
     program = None  # otolith's path
-    timeout_s = 120  # of one command
+    timeout_s = PATIENCE_S  # of one command
 
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory(prefix="otolith-test-")
@@ -23,7 +25,7 @@ class OtolithCase(unittest.TestCase):
     def tearDown(self):
         if self.server is not None:
             self.server.terminate()
-            self.server.wait(timeout=30)
+            self.server.wait(timeout=PATIENCE_S)
             for stream in (self.server.stdout, self.server.stderr):
                 if stream is not None:
                     stream.close()
@@ -38,7 +40,7 @@ class OtolithCase(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
         return done.stdout if code == 0 else done.stderr
 
-    def until(self, condition, what, patience_s=60):
+    def until(self, condition, what, patience_s=PATIENCE_S):
         deadline = time.monotonic() + patience_s
         while not condition():
             self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")

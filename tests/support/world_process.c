@@ -1,7 +1,6 @@
 #include "world_process.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -128,6 +127,15 @@ uint64_t world_tick(const struct oto_client *client)
     return clock.tick;
 }
 
+void world_advance(const struct oto_client *client, uint64_t ticks)
+{
+    const uint64_t end = world_tick(client) + ticks;
+    for (uint64_t tick = world_tick(client); tick < end;) {
+        const uint64_t before = tick;
+        wait_for((tick = world_tick(client)) != before);
+    }
+}
+
 uint64_t world_counter(const struct oto_client *client, enum oto_counter counter)
 {
     return __atomic_load_n(&oto_client_header(client)->counter[counter], __ATOMIC_RELAXED);
@@ -144,7 +152,7 @@ static struct oto_client *try_attach(struct world_process *world, const char *na
 {
     struct oto_client *client = NULL;
     struct oto_error error = {0};
-    const struct oto_client_options options = {.size = sizeof options, .world = WORLD_NAME, .name = name, .timeout_ms = 20000};
+    const struct oto_client_options options = {.size = sizeof options, .world = WORLD_NAME, .name = name, .timeout_ms = TEST_DEADLINE_MS};
     if (has_exited(world)) {
         explain(world);
         fail();

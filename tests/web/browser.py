@@ -12,8 +12,8 @@ from websocket import WebSocket
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--remote-debugging-port=0", "--hide-scrollbars", "--mute-audio"]
-START_S = 60
-WAIT_S = 60
+START_S = 300
+WAIT_S = 300
 
 
 def find():
@@ -42,7 +42,7 @@ class Browser:
 
     def open(self, url, width=1440, height=900):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT")
-        target = json.load(urllib.request.urlopen(request, timeout=30))
+        target = json.load(urllib.request.urlopen(request, timeout=300))
         return Page(self.port, target, url, width, height)
 
     def close(self):
@@ -58,7 +58,7 @@ class Browser:
 class Page:
     def __init__(self, port, target, url, width, height):
         path = target["webSocketDebuggerUrl"].split(str(port), 1)[1]
-        self.socket = WebSocket("127.0.0.1", port, path, protocol=None, timeout_s=90)
+        self.socket = WebSocket("127.0.0.1", port, path, protocol=None, timeout_s=WAIT_S)
         self.id = target["id"]
         self.port = port
         self.number = 0
@@ -127,4 +127,4 @@ class Page:
 
     def close(self):
         self.socket.close()
-        urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/close/{self.id}", timeout=30)
+        urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/close/{self.id}", timeout=300)

@@ -7,7 +7,7 @@ from websocket import WebSocket
 
 def foxglove_client(link, topics):
     """Reads all samples of the topics, in a process of its own. Ends with the server or the test."""
-    socket = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.sdk.v1", timeout_s=120)
+    socket = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.sdk.v1", timeout_s=300)
     channels = None
     while channels is None:
         message = socket.receive()

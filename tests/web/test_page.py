@@ -1,5 +1,6 @@
 """The page in Chromium: every feature, a world that restarts under it, a page that sleeps, two pages, a foreign page."""
 import http.server
+import subprocess
 import sys
 import threading
 
@@ -264,6 +265,56 @@ class Panels(PageCase):
         self.assertEqual(unnamed, [])
 
 
+class Layout(PageCase):
+    BOX = "(() => { const r = document.querySelector('%s').getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; })()"
+
+    def columns(self, page):
+        """The visible columns of numbers beside the first chart."""
+        return page.run("[...otolith.charts[0].element.querySelectorAll('thead th')].filter((each) => each.offsetWidth > 0).map((each) => each.textContent).slice(1)")
+
+    def test_a_laptop_shows_all_of_the_first_page(self):
+        page = self.open(self.start(), control=True, width=1280, height=800)
+        page.wait("otolith.charts.length === 4 && !document.getElementById('run').hidden")
+        self.assertLess(page.run(self.BOX % "header")[3], 60)  # one row
+        page.wait("otolith.charts.at(-1).element.getBoundingClientRect().bottom < innerHeight")
+        page.wait("otolith.charts.every((each) => each.plot.width > 0.6 * each.element.clientWidth && each.plot.height > 100)")
+        page.call("Emulation.setDeviceMetricsOverride", width=1280, height=1000, deviceScaleFactor=1, mobile=False)
+        page.wait("otolith.charts.every((each) => each.plot.height > 150)")  # the charts share the height of the window
+        self.no_errors(page)
+
+    def test_a_phone_shows_the_charts_first_and_nothing_beyond_its_width(self):
+        page = self.open(self.start(), "?p=nodes", control=True, width=390, height=844)
+        page.wait("document.querySelectorAll('.params input').length > 5")
+        self.assertLess(page.run(self.BOX % ".chart")[1], 200)
+        self.assertEqual(page.run("[document.documentElement.scrollWidth, document.querySelector('main').scrollWidth]"), [390, 390])
+
+    def test_values_of_parameters_are_within_their_panel(self):
+        page = self.open(self.start(), "?p=nodes", control=True, width=1280, height=800)
+        page.wait("document.querySelectorAll('.params input').length > 5")
+        beyond = page.run("""(() => { const right = document.querySelector('aside').getBoundingClientRect().right;
+            return [...document.querySelectorAll('.params input, .params b, .actions *')].filter((each) => each.getBoundingClientRect().right > right).length; })()""")
+        self.assertEqual(beyond, 0)
+
+    def test_all_statistics_are_shown_on_request_and_the_url_keeps_it(self):
+        link = self.start()
+        page = self.open(link, width=1280, height=800)
+        self.assertEqual(self.columns(page), ["value", "mean", "σ"])
+        page.key("s")
+        page.wait("location.search.includes('stats=1')")
+        self.assertEqual(self.columns(page), ["value", "mean", "σ", "rms", "min", "max"])
+        again = self.open(link, page.run("location.search"), width=1280, height=800)
+        self.assertEqual(len(self.columns(again)), 6)
+
+    def test_a_chart_without_samples_says_why(self):
+        page = self.open(self.start(), "?c=demo/car/imu~linear_acceleration.x&c=demo/car/nosuch~x&c=demo/car/imu.delta~delta_velocity_m_s.x")
+        note = "otolith.charts[{}].note.textContent"
+        page.wait(note.format(1) + " === 'This world has no field x of demo/car/nosuch.'")
+        page.wait(note.format(2) + " === 'demo/car/imu.delta has no samples yet.'")
+        page.wait("otolith.charts[0].note.hidden")
+        page.run("otolith.addChart(); 0")
+        page.wait(note.format(3) + ".startsWith('Choose fields')")
+
+
 class Life(PageCase):
     def test_a_world_that_restarts_under_the_page(self):
         link = self.start()
@@ -271,12 +322,28 @@ class Life(PageCase):
         epoch = page.run("otolith.world.epoch")
         page.wait("otolith.world.time > 1")
         self.stop()
-        page.wait("document.getElementById('state').textContent === 'no connection'")
+        page.wait("document.getElementById('state').textContent === 'no connection' && !document.getElementById('notice').hidden")
         self.start(port=0)
         page.wait(f"otolith.world.epoch !== '{epoch}'")
         page.wait("otolith.world.events.some((event) => event.kind === 'restart')")
         page.wait("otolith.charts[0].lines[0].data.ring.count > 20 && otolith.world.status.state === 'running'")
+        self.assertTrue(page.run("document.getElementById('notice').hidden"))
         self.assertLess(page.run("otolith.charts[0].lines[0].data.ring.t[0]"), 1)
+
+    def test_a_recording_that_is_played_is_moved_with_a_slider(self):
+        file = self.path / "drive.mcap"
+        self.otolith("run", self.city, "--set", "web=false", "--mode", "asap", "--for", "20s", "--quiet", "--mcap", file)
+        self.server = subprocess.Popen([self.program, "play", file, "--hold"], env=self.environment, stderr=subprocess.DEVNULL)
+        self.until(lambda: self.call("web").returncode == 0, "the page")
+        page = self.open(self.link(), control=True)
+        page.wait("!document.getElementById('playback').hidden && document.getElementById('range').textContent.endsWith('of 00:20.000')")
+        self.assertTrue(page.run("otolith.nodes.actions.hidden && document.getElementById('checkpoint').hidden"))
+        page.run("(() => { const seek = document.getElementById('seek'); seek.value = '12'; seek.oninput(); seek.onchange(); })()")
+        page.wait("otolith.charts[0].lines[0].data.ring.count > 50 && Math.abs(otolith.charts[0].lines[0].data.ring.t[0] - 12) < 0.1")
+        self.assertEqual(page.run("otolith.world.events.filter((event) => event.kind === 'restart').length"), 0)
+        reader = self.open(self.link(), wait=None)
+        reader.wait("!document.getElementById('playback').hidden && document.getElementById('seek').disabled")
+        self.no_errors(page)
 
     def test_a_page_that_sleeps_catches_up_and_counts_what_it_lost(self):
         link = self.start(None, "--set", "ring_capacity=1024")
@@ -287,7 +354,7 @@ class Life(PageCase):
         page.run("otolith.link.realSend = otolith.link.send; otolith.link.send = () => {}; 0")
         other = Viewer(link)
         start = other.text("status")["t"]
-        self.until(lambda: other.text("status")["t"] > start + 30, "the sleep", patience_s=120)
+        self.until(lambda: other.text("status")["t"] > start + 30, "the sleep")
         other.close()
         self.assertLess(self.resident_kib(web), 64 * 1024)
         page.run("otolith.link.send = otolith.link.realSend; otolith.link.send('ack', String(otolith.link.received)); 0")

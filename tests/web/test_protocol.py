@@ -1,5 +1,6 @@
 """otolith-web without a browser: who may connect, what is sent, what hostile clients can do."""
 import http.client
+import json
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import time
 
 import web_case
+from foxglove_client import start_foxglove_client
 from web_case import Link, Viewer, WebCase
 from websocket import Refused, WebSocket
 
@@ -165,6 +167,46 @@ class Data(WebCase):
             self.assertAlmostEqual(t, (i + 1) / 200, delta=1e-9)
         self.assertTrue(all(9 < z < 11 for z in first["columns"][1]))
         viewer.close()
+
+    def test_pages_viewers_and_recorders_cost_a_tick_no_system_call(self):
+        link = self.start()
+        viewer = Viewer(link)
+        viewer.subscribe(3, IMU, X)
+        client = start_foxglove_client(link, ["/car/imu", "/tf", "/diagnostics"])
+        self.addCleanup(lambda: (os.kill(client, signal.SIGKILL), os.waitpid(client, 0)))
+        self.otolith("record", "-o", self.path / "a.mcap", "--for", "2s")
+        self.assertEqual(self.wakes(link), 0)
+        self.otolith("echo", IMU, "-n", "2")  # waits for ticks
+        self.assertGreater(self.wakes(link), 0)
+        viewer.close()
+
+    def wakes(self, link):
+        viewer = Viewer(link)
+        count = viewer.text("status")["counters"]["wakes"]
+        viewer.close()
+        return count
+
+    def test_a_viewer_gets_as_many_parameters_as_it_may_name_in_one_message(self):
+        world = self.path / "many.yaml"
+        world.write_text("world: many\nclock: {rate_hz: 100}\npublish: false\nvehicles:\n  - {name: car, count: 60, motion: {plugin: motion_script}, "
+                         "nodes: [{name: imu, plugin: mems_imu, rate_hz: 100}]}\n")
+        link = self.start(world)
+        viewer = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.websocket.v1", timeout_s=60)
+        viewer.send(json.dumps({"op": "getParameters", "parameterNames": [], "id": "all"}))
+        said = self.next_text(viewer, "status")["message"]
+        self.assertRegex(said, "^the parameters of the first [0-9]+ of 120 nodes are shown$")
+        names = [each["name"] for each in self.next_text(viewer, "parameterValues")["parameters"]]
+        self.assertGreater(len(json.dumps(names)), 65536)
+        viewer.send(json.dumps({"op": "subscribeParameterUpdates", "parameterNames": names}))
+        viewer.send(json.dumps({"op": "getParameters", "parameterNames": [], "id": "again"}))
+        self.assertEqual(self.next_text(viewer, "parameterValues")["id"], "again")
+        viewer.close()
+
+    def next_text(self, viewer, op):
+        while True:
+            data = viewer.receive()
+            if isinstance(data, str) and json.loads(data)["op"] == op:
+                return json.loads(data)
 
     def test_unknown_topics_and_columns_are_answered_with_a_sentence(self):
         viewer = Viewer(self.start())
@@ -355,7 +397,7 @@ class Supervision(WebCase):
             self.assertEqual(viewer.world["world"], "other")
             viewer.close()
             second.terminate()
-            self.assertIn(f"port {first.port} is taken; the page is on port {link.port}", second.communicate(timeout=30)[1])
+            self.assertIn(f"port {first.port} is taken; the page is on port {link.port}", second.communicate(timeout=300)[1])
         finally:
             self.server = one
 
@@ -397,7 +439,7 @@ class Supervision(WebCase):
         self.assertTrue(viewer.batch()["t"])
         viewer.close()
         page.terminate()
-        self.assertEqual(page.wait(timeout=20), 0)
+        self.assertEqual(page.wait(timeout=300), 0)
         page.stdout.close()
 
 

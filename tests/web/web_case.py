@@ -10,7 +10,7 @@ import unittest
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 from websocket import WebSocket  # noqa: E402
 
 MAGIC = 0x3157544F
@@ -109,7 +109,7 @@ class WebCase(OtolithCase):
 
     def stop(self):
         self.server.send_signal(signal.SIGTERM)
-        self.server.wait(timeout=30)
+        self.server.wait(timeout=PATIENCE_S)
         self.server = None
 
     def children(self, name):

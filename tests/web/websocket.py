@@ -10,7 +10,7 @@ class Refused(Exception):
 
 
 class WebSocket:
-    def __init__(self, host, port, path="/", protocol="otolith.v1", headers=None, timeout_s=10.0, buffer_bytes=None):
+    def __init__(self, host, port, path="/", protocol="otolith.v1", headers=None, timeout_s=300.0, buffer_bytes=None):
         self.socket = socket.socket()
         if buffer_bytes:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)

@@ -8,7 +8,7 @@ packages_build=(build-essential cmake ninja-build pkg-config libuv1-dev libnng-d
   libwebsockets-dev libwebsockets-evlib-uv libcap-dev libcmocka-dev)
 packages_use=(nng-utils python3 python3-numpy python3-msgpack gnuplot-nox)
 packages_test=(python3-jsonschema python3-yaml libmpfr-dev libsdformat-dev clang libclang-rt-14-dev chromium scdoc
-  python3-markdown python3-pytest python3-setuptools python3-wheel gpsd-clients gpsbabel python3-nmea2
+  python3-markdown zsh fish python3-pytest python3-setuptools python3-wheel gpsd-clients gpsbabel python3-nmea2
   libzip-dev libnats-dev nats-server openssl munge slurmctld slurmd slurm-client cyclonedds-dev libfastrtps-dev)
 packages_changed=0
 

@@ -52,7 +52,7 @@ def slugify(value, _separator):
 
 
 class Page:
-    """title, html, headings [(level, id, text)]. `resolve(address)` gives the new address of a link or picture, or None: no link."""
+    """title, html. `resolve(address)` gives the new address of a link or picture, or None: no link."""
 
     def __init__(self, text, resolve):
         blocks = []
@@ -71,9 +71,8 @@ class Page:
         made = re.sub(r"<table>.*?</table>", lambda match: f'<div class="table">{breakable(match[0])}</div>', made, flags=re.S)
         self.html = re.sub(r'<h([2-4]) id="([^"]*)">(.*?)</h\1>',
                            r'<h\1 id="\2">\3 <a class="anchor" href="#\2" aria-label="link to this section">#</a></h\1>', made, flags=re.S)
-        self.headings = [(int(level), name, html.unescape(re.sub(r"<[^>]*>", "", words)))
-                         for level, name, words in re.findall(r'<h([1-4]) id="([^"]*)">(.*?)</h\1>', made, flags=re.S)]
-        self.title = self.headings[0][2] if self.headings else ""
+        title = re.search(r"<h1[^>]*>(.*?)</h1>", made, flags=re.S)
+        self.title = html.unescape(re.sub(r"<[^>]*>", "", title[1])) if title else ""
 
     @staticmethod
     def _link(match, resolve):

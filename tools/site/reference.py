@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 
+import api_reference
 import schema_table
 
 
@@ -154,4 +155,5 @@ def make_reference(binaries, source):
         if file.parent.name == "motion_models":  # its plugins are added by a loop over models
             readmes.update({f"motion_{model.stem}": address for model in file.parent.glob("*.c")})
     otolith = binaries / "otolith"
-    return {**make_world(source), **make_plugins(otolith, readmes), **make_parts(otolith), **make_records(binaries, source), **make_verbs(source)}
+    return {**make_world(source), **make_plugins(otolith, readmes), **make_parts(otolith), **make_records(binaries, source), **make_verbs(source),
+            **api_reference.make_headers(source), **api_reference.make_python(source)}

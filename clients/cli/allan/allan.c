@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One averaging time, computed by shifts of the decimated phase of its level. */
 struct cell {

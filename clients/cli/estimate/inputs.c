@@ -1,6 +1,5 @@
 /* Finds the input of an estimator for each log. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "environment/gravity.h"

@@ -152,7 +152,7 @@ static enum oto_status check_paths(const struct making *making, const char *node
         const struct oto_param *param = &descriptor->params[i];
         if (param->type == OTO_PARAM_PATH && oto_sim_get(making->sim, node, param->key, text, sizeof text, NULL) == OTO_OK &&
             strcmp(text, "\"\"") != 0 && strcmp(text, "''") != 0 && text[0] != '\0') {
-            status = oto_fail(error, OTO_UNSUPPORTED, "node '%.100s': its parameter '%.100s' names a file, and an exported FMU takes none along", node, param->key);
+            status = oto_fail(error, OTO_UNSUPPORTED, "node '%.100s': its parameter '%.100s' names a file, and an exported FMU contains no such file", node, param->key);
         }
     }
     (void)oto_plugin_close(plugin);

@@ -1,42 +1,14 @@
 /* A world file with one sensor alone, made from a whole world. */
 #include "export/fmu.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "document/document.h"
+#include "draw_value.h"
 #include "fmu/fmu_model.h"
 #include "json.h"
 #include "parts/library.h"
 #include "plugin/host.h"
-
-/* Plain scalars of these characters mean the same in a flow map; others are written as JSON strings. */
-#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-./"
-
-static void put_value(FILE *to, const struct oto_value *value)
-{
-    if (value->kind == OTO_VALUE_SCALAR) {
-        if (oto_value_is_null(value)) {
-            (void)fputs("null", to);
-        } else if (!value->quoted && strspn(value->text, PLAIN) == strlen(value->text)) {
-            (void)fputs(value->text, to);
-        } else {
-            json_text(to, value->text);
-        }
-        return;
-    }
-    const bool is_map = value->kind == OTO_VALUE_MAP;
-    (void)fputc(is_map ? '{' : '[', to);
-    for (uint32_t i = 0; i < value->count; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        if (is_map) {
-            json_text(to, value->items[i]->key);
-            (void)fputs(": ", to);
-        }
-        put_value(to, value->items[i]);
-    }
-    (void)fputc(is_map ? '}' : ']', to);
-}
 
 /* Writes `key: value` for each of the keys that the map has. */
 static void put_keys(FILE *to, const struct oto_value *map, const char *const *keys, size_t count, const char *indent)
@@ -45,7 +17,7 @@ static void put_keys(FILE *to, const struct oto_value *map, const char *const *k
         const struct oto_value *value = oto_value_get(map, keys[i]);
         if (value != NULL) {
             (void)fprintf(to, "%s%s: ", indent, keys[i]);
-            put_value(to, value);
+            cli_value_yaml(to, value);
             (void)fputc('\n', to);
         }
     }

@@ -44,17 +44,6 @@ struct reading {
     double time_unit_s, first_s, last_s, step_s;
 };
 
-static bool find_column(const struct oto_row *row, const char *name, uint32_t *column)
-{
-    for (uint32_t i = 0; i < row->columns; i++) {
-        if (strcmp(row->names[i], name) == 0) {
-            *column = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool find_unit(enum oto_part_triad triad, const char *unit, double *factor)
 {
     static const struct {
@@ -87,14 +76,14 @@ static enum oto_status lay_out_triad(struct reading *reading, const struct oto_r
     reading->factors[id] = 1.0;
     for (size_t k = 0; k < sizeof known / sizeof *known && names == NULL; k++) {
         uint32_t ignored;
-        if (known[k].triad == id && find_column(row, known[k].axes[0], &ignored)) {
+        if (known[k].triad == id && oto_column_find(row->names, row->columns, known[k].axes[0], &ignored)) {
             names = known[k].axes;
             reading->factors[id] = known[k].factor;
         }
     }
     triad->is_there = names != NULL;
     for (int i = 0; i < 3 && triad->is_there; i++) {
-        if (!find_column(row, names[i], &reading->columns[id][i])) {
+        if (!oto_column_find(row->names, row->columns, names[i], &reading->columns[id][i])) {
             const char *near = oto_nearest_word(names[i], row->names, row->columns);
             return oto_fail(error, OTO_NOT_FOUND, "%s has no column '%s'%s%s%s", row->path, names[i],
                             near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
@@ -127,7 +116,7 @@ static enum oto_status lay_out(struct reading *reading, const struct oto_row *ro
     }
     for (int i = 0; i < FIT_EXTRAS && status == OTO_OK; i++) {
         const char *name = reading->options->extra[i];
-        if (name != NULL && !find_column(row, name, &reading->extra[i])) {
+        if (name != NULL && !oto_column_find(row->names, row->columns, name, &reading->extra[i])) {
             status = oto_fail(error, OTO_NOT_FOUND, "%s has no column '%s'", row->path, name);
         }
     }

@@ -1,7 +1,6 @@
 /* The part file of a fitted log. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "fit/calibrate.h"
 #include "json.h"

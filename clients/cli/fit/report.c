@@ -1,7 +1,6 @@
 /* The results of a fit, as text and as JSON. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "fit/calibrate.h"
 #include "json.h"

@@ -2,7 +2,6 @@
 #include "grade/grade.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "output.h"
 #include "svg.h"

@@ -8,6 +8,7 @@
 
 #include "json.h"
 #include "document/document.h"
+#include "sim/model.h"
 
 static const struct argp_option every_option[] = {
     {"model", 'm', "MODEL", 0, "a model's name (otolith model list), a plugin's, or a file", 0},

@@ -28,17 +28,6 @@ struct run {
 
 /* ---- the columns ---- */
 
-static bool find_column(const struct oto_text_row *row, const char *name, uint32_t *column)
-{
-    for (uint32_t i = 0; i < row->columns; i++) {
-        if (strcmp(row->names[i], name) == 0) {
-            *column = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum oto_status missing(const struct run *run, const struct oto_text_row *row, const char *name,
                                struct oto_error *error)
 {
@@ -55,11 +44,11 @@ static enum oto_status find_columns(struct run *run, const struct oto_text_row *
 {
     for (uint32_t i = 0; i < run->size; i++) {
         const char *name = oto_model_quantity(run->model, i)->name;
-        if (!find_column(row, name, &run->columns[i])) {
+        if (!oto_column_find(row->names, row->columns, name, &run->columns[i])) {
             return missing(run, row, name, error);
         }
     }
-    if (!find_column(row, "dt_s", &run->dt_column) && !find_column(row, "dt", &run->dt_column)) {
+    if (!oto_column_find(row->names, row->columns, "dt_s", &run->dt_column) && !oto_column_find(row->names, row->columns, "dt", &run->dt_column)) {
         return missing(run, row, "dt_s", error);
     }
     run->params = calloc(row->columns, sizeof *run->params);

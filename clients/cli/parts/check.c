@@ -4,8 +4,6 @@
  * with the default. The mean of the three axes is compared; seeds are fixed, so the table is the same on every machine.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "allan/allan.h"
 #include "fit/rest.h"

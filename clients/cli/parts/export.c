@@ -1,6 +1,5 @@
 /* Export of a part: Kalibr's imu.yaml and the <noise> elements of an SDF sensor. */
 #include <math.h>
-#include <string.h>
 
 #include "parts.h"
 

@@ -3,7 +3,6 @@
  * the density is single-sided, and the random walk K/√2.
  */
 #include <math.h>
-#include <string.h>
 
 #include "json.h"
 #include "parts.h"

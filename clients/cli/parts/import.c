@@ -1,6 +1,5 @@
 /* The JSON of MATLAB's imuSensor (loadparams) and of MAVS as a part file: the fields are the same, their names differ.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

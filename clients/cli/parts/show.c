@@ -1,6 +1,5 @@
 /* A part in every convention: its noise and the numbers that each convention derives from it. */
 #include <math.h>
-#include <string.h>
 
 #include "json.h"
 #include "parts.h"
@@ -71,16 +70,6 @@ static bool convert(const struct convention *convention, const struct oto_part_n
     return convention->source == WHITE         ? noise->has_white
            : convention->source == INSTABILITY ? noise->has_instability
                                                : noise->has_walk;
-}
-
-static bool has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad)
-{
-    for (uint32_t i = 0; i < mode->number_count; i++) {
-        if (mode->numbers[i].triad == triad) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void put_axes(FILE *to, const double *axes)
@@ -190,7 +179,7 @@ void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mod
         show_document(to, &part->documents[i]);
     }
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
-        if (has_triad(mode, (enum oto_part_triad)triad)) {
+        if (oto_part_has_triad(mode, (enum oto_part_triad)triad)) {
             (void)fprintf(to, "%s\n", oto_part_triad_name((enum oto_part_triad)triad));
             show_numbers(to, mode, (enum oto_part_triad)triad);
             show_noise(to, mode, (enum oto_part_triad)triad);
@@ -348,7 +337,7 @@ void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_par
     (void)fputs(", ", to);
     put_documents(to, part);
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
-        if (!has_triad(mode, (enum oto_part_triad)triad)) {
+        if (!oto_part_has_triad(mode, (enum oto_part_triad)triad)) {
             continue;
         }
         json_text(to, oto_part_triad_name((enum oto_part_triad)triad));

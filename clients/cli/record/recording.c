@@ -391,24 +391,27 @@ static enum oto_status drain_row(struct recording *recording, struct recording_r
     return status;
 }
 
+/* Once a second of simulated time, as often as the samples are read. */
+static enum oto_status diagnose_when_due(struct recording *recording, struct oto_error *error)
+{
+    struct oto_clock clock = {0};
+    (void)oto_client_clock(recording->client, &clock);
+    if (recording->over_wire || clock.sim_time_ns < recording->next_diagnostics_ns) {
+        return OTO_OK;
+    }
+    recording->next_diagnostics_ns = clock.sim_time_ns + DIAGNOSTICS_PERIOD_NS;
+    return recording_put_diagnostics(recording, clock.sim_time_ns, error);
+}
+
 /* Writes the data in memory to the file once a second of real time. */
 static enum oto_status flush_when_due(struct recording *recording, struct oto_error *error)
 {
     const int64_t now_ns = srv_now_ns();
-    struct oto_clock clock = {0};
     if (now_ns < recording->flush_ns) {
         return OTO_OK;
     }
     recording->flush_ns = now_ns + FLUSH_NS;
-    (void)oto_client_clock(recording->client, &clock);
-    enum oto_status status = OTO_OK;
-    if (!recording->over_wire && clock.sim_time_ns >= recording->next_diagnostics_ns) {
-        recording->next_diagnostics_ns = clock.sim_time_ns + DIAGNOSTICS_PERIOD_NS;
-        status = recording_put_diagnostics(recording, clock.sim_time_ns, error);
-    }
-    if (status == OTO_OK) {
-        status = recording_attach_log(recording, error);
-    }
+    const enum oto_status status = recording_attach_log(recording, error);
     return status == OTO_OK ? oto_mcap_flush(recording->writer, error) : status;
 }
 
@@ -438,6 +441,9 @@ enum oto_status recording_drain(struct recording *recording, uint64_t *count, st
     *count = 0;
     for (uint32_t i = 0; i < recording->count && recording->status == OTO_OK; i++) {
         recording->status = drain_row(recording, &recording->rows[i], count, &recording->error);
+    }
+    if (recording->status == OTO_OK) {
+        recording->status = diagnose_when_due(recording, &recording->error);
     }
     if (recording->status == OTO_OK) {
         recording->status = flush_when_due(recording, &recording->error);

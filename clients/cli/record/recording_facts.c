@@ -1,10 +1,8 @@
 /* The parts of a recording beside the samples: the origin of the world, its inputs, and the facts of the end. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/diagnostics.h"
@@ -13,7 +11,7 @@
 #include "otolith/hash.h"
 #include "otolith/version.h"
 #include "record/recording_private.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 #define LOG_PART_BYTES (4u << 20)
 

@@ -9,7 +9,7 @@
 #include "otolith/hash.h"
 #include "record/named_files.h"
 #include "record/recording_private.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 #define FILE_MOST_BYTES (256u << 20)
 

@@ -53,7 +53,6 @@ struct recording {
     /* the log of inputs */
     char *log_path;
     uint64_t log_offset;
-    uint32_t log_parts;
 };
 
 /* Adds a channel of the profile ros2. */

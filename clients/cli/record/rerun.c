@@ -10,8 +10,9 @@
 #include "document/document.h"
 #include "otolith/hash.h"
 #include "plugin/host.h"
+#include "sim/logged_swap.h"
 #include "sim/oto_sim.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)
 enum { MOST_OVERRIDES = 256 };
@@ -337,78 +338,20 @@ static enum oto_status act_cancel(struct rerun *rerun, const char *node, struct 
     return oto_sim_swap(rerun->sim, node, &swap, error);
 }
 
-static enum oto_status bind_params(const struct rerun *rerun, const struct srv_node *node, struct srv_previous *as,
-                                   struct oto_error *error)
-{
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(as->plugin);
-    const char *text = oto_run_log_text(&rerun->line, "params");
-    struct oto_document *document = NULL;
-    enum oto_status status = text != NULL ? oto_params_default(descriptor, &as->params, error) : wrong(rerun, error);
-    if (status == OTO_OK && text[0] != '\0') {
-        status = oto_document_parse("params", text, strlen(text), NULL, &document, error);
-    }
-    if (status == OTO_OK && document != NULL) {
-        status = oto_params_apply(descriptor, oto_document_root(document), &as->params, NULL, NULL, error);
-    }
-    oto_document_close(document);
-    as->params.rate_hz = node->live.params.rate_hz;
-    return status;
-}
-
-static enum oto_status open_plugin(const struct rerun *rerun, const struct srv_node *node, struct srv_previous *as,
-                                   struct oto_error *error)
-{
-    const char *file = oto_run_log_text(&rerun->line, "file");
-    uint64_t hash;
-    if (file == NULL || !oto_run_log_word(&rerun->line, "file_hash", &hash)) {
-        return wrong(rerun, error);
-    }
-    char name[64];
-    const enum oto_status status = rerun->sim->config.open_plugin(unpacked_plugin(file, name, sizeof name),
-                                                                  node->config->isolation.process, &as->plugin, error);
-    if (status == OTO_OK && oto_plugin_content_hash(as->plugin) != hash) {
-        return oto_fail(error, OTO_CONFLICT, "'%.256s' is not the build that was swapped in", file);
-    }
-    return status;
-}
-
-static int64_t ns_of_ticks(const struct rerun *rerun, uint64_t ticks)
-{
-    const struct srv_clock_config *clock = &rerun->sim->config.clock;
-    const double ns = (double)ticks * 1e9 * (double)clock->rate_den / (double)clock->rate_num;
-    return ns < 4e18 ? (int64_t)(ns + 0.5) : INT64_MAX / 2;
-}
-
 static enum oto_status act_swap(struct rerun *rerun, const char *name, struct oto_error *error)
 {
-    struct srv_previous as = {0};
-    uint64_t unit[2], probation = 0, shadow = 0;
+    char file[64];
+    struct srv_previous as;
+    struct srv_swap_options options;
+    const char *logged = oto_run_log_text(&rerun->line, "file");
     const uint32_t index = srv_sim_node_find(rerun->sim->sim, name, error);
     if (index == UINT32_MAX) {
         return OTO_NOT_FOUND;
     }
-    const struct srv_node *node = &rerun->sim->sim->nodes[index];
-    const char *tolerance = oto_run_log_text(&rerun->line, "shadow_tolerance");
-    enum oto_status status = oto_run_log_number(&rerun->line, "probation_ticks", &probation) &&
-                                     oto_run_log_number(&rerun->line, "shadow_ticks", &shadow)
-                                 ? open_plugin(rerun, node, &as, error)
-                                 : wrong(rerun, error);
+    enum oto_status status =
+        srv_logged_swap_read(rerun->sim->sim, index, rerun->log, &rerun->line,
+                             logged != NULL ? unpacked_plugin(logged, file, sizeof file) : NULL, "", &as, &options, error);
     if (status == OTO_OK) {
-        status = bind_params(rerun, node, &as, error);
-    }
-    as.setup = *node->setup;
-    as.has_setup = oto_run_log_words(&rerun->line, "unit", unit, 2);
-    if (as.has_setup) {
-        as.setup.unit_key = (struct oto_rng_key){unit[0], unit[1]};
-    }
-    if (status == OTO_OK) {
-        const struct srv_swap_options options = {
-            .previous = &as,
-            .probation_ns = ns_of_ticks(rerun, probation),
-            .shadow_ns = ns_of_ticks(rerun, shadow),
-            .shadow_tolerance = tolerance != NULL ? strtod(tolerance, NULL) : 0.0,
-            .reset_state = oto_run_log_truth(&rerun->line, "begins_anew"),
-            .pace = oto_run_log_truth(&rerun->line, "paced") ? SRV_SWAP_PACED : SRV_SWAP_AT_ONCE};
         status = oto_sim_swap_as_(rerun->sim, index, name, &options, error);
     }
     srv_previous_finish(&as);

@@ -1,7 +1,6 @@
 #include "record/run_recording.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

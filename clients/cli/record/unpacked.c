@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "recording/names.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 enum { MOST_OVERRIDES = 4096, FOLDERS_OPEN = 16 };
 

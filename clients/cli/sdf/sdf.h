@@ -48,6 +48,8 @@ extern const struct oto_sdf_imu oto_sdf_imu_default;
 
 struct oto_sdf_imu *oto_sdf_world_add(struct oto_sdf_world *world, const struct oto_sdf_imu *imu);
 void oto_sdf_world_finish(struct oto_sdf_world *world);
+/* Whether no earlier IMU is of the same vehicle. */
+bool oto_sdf_is_first_of_vehicle(const struct oto_sdf_world *world, uint32_t index);
 
 /* Unknown or unused elements are warnings, wrong values are errors; both have their place in the file. */
 enum oto_status oto_sdf_from_xml(const struct oto_xml *xml, oto_warn_function warn, void *warn_context,

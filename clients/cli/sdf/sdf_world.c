@@ -1,5 +1,4 @@
 /* Descriptions from world files, and from the parameters of running nodes. */
-#include <stdlib.h>
 
 #include "document/document.h"
 #include "sdf/sdf_value.h"
@@ -110,7 +109,7 @@ static enum oto_status apply_file(const struct loader *loader, const struct oto_
     }
     status = oto_document_read(path, NULL, &document, loader->error);
     if (status == OTO_OK) {
-        status = oto_params_apply(loader->descriptor, oto_document_root(document), params, NULL, NULL, loader->error);
+        status = oto_params_apply(loader->descriptor, oto_document_root(document), params, loader->error);
     }
     oto_document_close(document);
     return status;
@@ -126,7 +125,7 @@ static enum oto_status read_params(const struct loader *loader, const struct oto
         status = apply_file(loader, file, params);
     }
     if (status == OTO_OK && own != NULL && !oto_value_is_null(own)) {
-        status = oto_params_apply(loader->descriptor, own, params, NULL, NULL, loader->error);
+        status = oto_params_apply(loader->descriptor, own, params, loader->error);
     }
     for (uint32_t i = 0; i < sdf_param_count && status == OTO_OK; i++) {
         status = oto_params_get(loader->descriptor, sdf_params[i].key, params, text, sizeof text, loader->error);

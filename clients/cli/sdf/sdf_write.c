@@ -126,7 +126,7 @@ static void put_sensor(FILE *file, const struct oto_sdf_imu *imu)
     (void)fprintf(file, "%*s</sensor>\n", 2 * depth, "");
 }
 
-static bool is_first_of_vehicle(const struct oto_sdf_world *world, uint32_t index)
+bool oto_sdf_is_first_of_vehicle(const struct oto_sdf_world *world, uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++) {
         if (strcmp(world->imus[i].vehicle, world->imus[index].vehicle) == 0) {
@@ -141,7 +141,7 @@ enum oto_status oto_sdf_to_xml(const struct oto_sdf_world *world, FILE *file, st
     (void)fputs("<?xml version=\"1.0\"?>\n<sdf version=\"" SDF_VERSION "\" xmlns:otolith=\"" NAMESPACE "\">\n", file);
     put_named(file, 1, "world", world->name, "");
     for (uint32_t v = 0; v < world->count; v++) {
-        if (!is_first_of_vehicle(world, v)) {
+        if (!oto_sdf_is_first_of_vehicle(world, v)) {
             continue;
         }
         put_named(file, 2, "model", world->imus[v].vehicle, "");

@@ -104,16 +104,6 @@ static void put_node(FILE *file, const struct oto_sdf_imu *imu)
     put_params(file, imu);
 }
 
-static bool is_first_of_vehicle(const struct oto_sdf_world *world, uint32_t index)
-{
-    for (uint32_t i = 0; i < index; i++) {
-        if (strcmp(world->imus[i].vehicle, world->imus[index].vehicle) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Text in a comment must not end the line. */
 static void put_source(FILE *file, const char *source)
 {
@@ -131,7 +121,7 @@ enum oto_status oto_sdf_to_yaml(const struct oto_sdf_world *world, const char *s
     put_quoted(file, "world: ", world->name);
     (void)fputs("clock: {rate_hz: 1000}\nvehicles:\n", file);
     for (uint32_t v = 0; v < world->count; v++) {
-        if (!is_first_of_vehicle(world, v)) {
+        if (!oto_sdf_is_first_of_vehicle(world, v)) {
             continue;
         }
         put_quoted(file, "  - name: ", world->imus[v].vehicle);

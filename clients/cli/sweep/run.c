@@ -1,7 +1,6 @@
 /* One run: a world is opened for its values, or set back to tick 0 for its seed, and its records become numbers. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sweep/gauge.h"
 
@@ -90,16 +89,9 @@ static enum oto_status bind_world(struct sweep_runner *runner, struct oto_error 
 
 /* ---- worlds ---- */
 
-static void close_world(struct sweep_runner *runner)
-{
-    oto_sim_close(runner->sim);
-    runner->sim = NULL;
-    sweep_case_finish(&runner->open);
-}
-
 enum oto_status sweep_runner_open(struct sweep_runner *runner, uint64_t run, struct oto_error *error)
 {
-    close_world(runner);
+    sweep_case_finish(&runner->open);
     enum oto_status status = sweep_case_make(runner->spec, run, &runner->open, error);
     const struct oto_sim_options options = {.size = sizeof options,
                                             .path = runner->spec->world_path,
@@ -109,7 +101,7 @@ enum oto_status sweep_runner_open(struct sweep_runner *runner, uint64_t run, str
                                             .no_state_hash = true,
                                             .seed = runner->open.seed};
     if (status == OTO_OK) {
-        status = oto_sim_open(&options, &runner->sim, error);
+        status = oto_sim_reopen(&options, &runner->sim, error);
         if (status != OTO_OK) {
             sweep_place_error(runner->spec, run, error);
         }
@@ -258,7 +250,8 @@ void sweep_runner_destroy(struct sweep_runner *runner)
     if (runner == NULL) {
         return;
     }
-    close_world(runner);
+    oto_sim_close(runner->sim);
+    sweep_case_finish(&runner->open);
     sweep_python_destroy(runner->python);
     for (uint32_t g = 0; runner->gauges != NULL && g < runner->spec->metric_count; g++) {
         sweep_gauge_finish(&runner->gauges[g]);

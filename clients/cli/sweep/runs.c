@@ -1,7 +1,6 @@
 /* The world of a run by its number: seed, overrides, and values of the world file. */
 #include "sweep/sweep.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

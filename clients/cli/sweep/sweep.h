@@ -16,8 +16,7 @@ enum {
     SWEEP_MOST_FUNCTIONS = 16,
     SWEEP_MOST_CHANNELS = 32,   /* of one Python function */
     SWEEP_MOST_JOBS = 256,
-    SWEEP_NAME_BYTES = 256,
-    SWEEP_ROW_BYTES = 1 << 16   /* longest row */
+    SWEEP_NAME_BYTES = 256
 };
 #define SWEEP_MOST_RUNS UINT64_C(4000000000)
 

@@ -1,18 +1,16 @@
 #include "attach/client_private.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/runtime.h"
 #include "attach/segment_map.h"
+#include "base/futex.h"
 #include "base/monotonic.h"
 #include "document/document.h"
 
-#define DEFAULT_TIMEOUT_MS 5000
+#define DEFAULT_TIMEOUT_MS 20000 /* longer than the server waits for a plugin before it answers that it is stuck */
 #define WAIT_SLICE_NS 10000000 /* longest time until the death of a server is detected */
 #define POLL_SLICE_NS 500000   /* polling period if the server does not wake this client */
 #define MAX_CANDIDATES 256
@@ -245,13 +243,6 @@ static bool is_past(const struct oto_client *client, uint64_t tick)
     return oto_segment_clock(client->header, &clock) == OTO_OK && clock.tick > tick;
 }
 
-/* FUTEX_WAIT works on a read-only mapping. It is not FUTEX_PRIVATE, because another process wakes. */
-static void wait_futex(const uint32_t *word, uint32_t seen, int64_t ns)
-{
-    const struct timespec timeout = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    (void)syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
-}
-
 enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms)
 {
     const int64_t deadline_ns = srv_now_ns() + (int64_t)timeout_ms * 1000000;
@@ -278,7 +269,7 @@ enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, i
             return OTO_TIMEOUT;
         }
         const int64_t slice = client->wakes ? WAIT_SLICE_NS : POLL_SLICE_NS;
-        wait_futex(&client->header->tick_futex, seen, left < slice ? left : slice);
+        srv_futex_wait(&client->header->tick_futex, seen, left < slice ? left : slice);
     }
 }
 
@@ -330,6 +321,12 @@ static const struct oto_channel *find_by(const struct oto_client *client, const 
 
 static void suggest(const struct oto_client *client, const char *topic, struct oto_error *error)
 {
+    if (client->control.remote != NULL) {
+        (void)oto_fail(error, OTO_NOT_FOUND,
+                       "no topic '%.95s': this client controls world '%s' on another machine; subscribe to its samples",
+                       topic, client->world);
+        return;
+    }
     const char *candidates[2 * MAX_CANDIDATES] = {NULL};
     size_t count = 0;
     const size_t world = strlen(client->world);

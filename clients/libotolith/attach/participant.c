@@ -1,16 +1,14 @@
 #include "otolith/participant.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/client_private.h"
+#include "base/futex.h"
 #include "base/monotonic.h"
 
 #define SPIN_NS 20000
@@ -213,15 +211,6 @@ const struct oto_truth_record *oto_participant_truth(const struct oto_participan
 
 /* ---- waiting ---- */
 
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* Waits until the grant's futex differs from `seen`, spinning first. Returns after at most one slice. */
 static void wait_grant(const struct oto_participant *participant, uint32_t seen, int64_t deadline_ns)
 {
@@ -234,15 +223,14 @@ static void wait_grant(const struct oto_participant *participant, uint32_t seen,
             if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != seen) {
                 return;
             }
-            relax();
+            srv_pause();
         }
         at_ns = srv_now_ns();
     }
     const int64_t left_ns = deadline_ns - at_ns;
     if (left_ns > 0) {
-        const struct timespec timeout = {.tv_sec = 0, .tv_nsec = (long)(left_ns < SLICE_NS ? left_ns : SLICE_NS)};
         __atomic_store_n(&header->participant_waits, 1, __ATOMIC_SEQ_CST);
-        (void)syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+        srv_futex_wait(word, seen, left_ns < SLICE_NS ? left_ns : SLICE_NS);
         __atomic_store_n(&header->participant_waits, 0, __ATOMIC_RELAXED);
     }
 }
@@ -334,7 +322,7 @@ static void wake_server(struct oto_participant *participant)
     struct oto_mailbox_header *header = participant->header;
     (void)__atomic_add_fetch(&header->answer.futex, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&header->server_waits, __ATOMIC_SEQ_CST) != 0) {
-        (void)syscall(SYS_futex, &header->answer.futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+        srv_futex_wake(&header->answer.futex);
     }
 }
 

@@ -4,7 +4,7 @@
 
 #include "otolith/version.h"
 #include "wire/pack_read.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 static const char *const kind_texts[] = {"",       "a text",          "a whole number that is not negative",
                                          "a number", "true or false", "a list of whole numbers",

@@ -8,7 +8,7 @@
 #include <msgpack/pack.h>
 #include <string.h>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 static inline void oto_pack_text_bytes(msgpack_packer *packer, const char *text, size_t bytes)
 {

@@ -1,9 +1,6 @@
 /* Standard ROS messages beside a record. */
 #include "wire/ros.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "otolith/records.h"
 #include "otolith/vecmath.h"
 #include "wire/cdr.h"

@@ -415,13 +415,3 @@ const struct oto_channel *oto_schema_channel(const struct oto_schema *schema, ui
 {
     return index < schema->channel_count ? &schema->channels[index] : NULL;
 }
-
-const struct oto_channel *oto_schema_find(const struct oto_schema *schema, const char *topic)
-{
-    for (uint32_t i = 0; i < schema->channel_count; i++) {
-        if (strcmp(schema->channels[i].topic, topic) == 0) {
-            return &schema->channels[i];
-        }
-    }
-    return NULL;
-}

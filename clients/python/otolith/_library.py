@@ -62,9 +62,23 @@ class TlsFiles(ct.Structure):
     _fields_ = [("size", ct.c_uint32), ("ca", ct.c_char_p), ("cert", ct.c_char_p), ("key", ct.c_char_p), ("crl", ct.c_char_p)]
 
 
+def tls_files(ca, cert, key, crl):
+    """The PEM files as the library takes them; None: none."""
+    if (cert is None) != (key is None):
+        raise ValueError("cert and key belong together")
+    return TlsFiles(ct.sizeof(TlsFiles), *(None if path is None else os.fsencode(path) for path in (ca, cert, key, crl)))
+
+
 class ClientOptions(ct.Structure):
     _fields_ = [("size", ct.c_uint32), ("timeout_ms", ct.c_int32), ("world", ct.c_char_p),
-                ("socket_path", ct.c_char_p), ("name", ct.c_char_p), ("role", ct.c_char_p)]
+                ("socket_path", ct.c_char_p), ("name", ct.c_char_p), ("role", ct.c_char_p), ("url", ct.c_char_p),
+                ("tls", ct.POINTER(TlsFiles))]
+
+
+class SegmentHeader(ct.Structure):
+    """The members up to the last one that is used here."""
+    _fields_ = [("magic", ct.c_uint64), ("major", ct.c_uint16), ("minor", ct.c_uint16), ("header_bytes", ct.c_uint32),
+                ("endian", ct.c_uint32), ("page_bytes", ct.c_uint32), ("segment_bytes", ct.c_uint64), ("epoch", ct.c_uint64)]
 
 
 class ParticipantOptions(ct.Structure):
@@ -140,6 +154,7 @@ _CLIENT = {
     "oto_worlds_list": (ct.c_size_t, ct.POINTER(WorldEntry), ct.c_size_t),
     "oto_client_open": (ct.c_int, ct.POINTER(ClientOptions), ct.POINTER(_P), _ERROR),
     "oto_client_close": (None, _P),
+    "oto_client_header": (ct.POINTER(SegmentHeader), _P),
     "oto_client_server_alive": (ct.c_bool, _P),
     "oto_client_clock": (ct.c_int, _P, ct.POINTER(Clock)),
     "oto_client_wait_tick": (ct.c_int, _P, ct.c_uint64, ct.c_int32),

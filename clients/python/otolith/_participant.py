@@ -31,7 +31,7 @@ class Participant:
     """
 
     def __init__(self, name: str, world: Optional[str] = None, *, role: Optional[str] = None, step_n: Optional[int] = None,
-                 answer_s: Optional[float] = None, on_timeout: Optional[str] = None, timeout_s: float = 5.0,
+                 answer_s: Optional[float] = None, on_timeout: Optional[str] = None, timeout_s: float = 20.0,
                  socket_path: Union[str, os.PathLike, None] = None):
         self._handle: Optional[ct.c_void_p] = None
         self.world: World = None  # type: ignore[assignment]  # until the participant has joined

@@ -36,10 +36,7 @@ class Subscriber:
     def __init__(self, url: str, topic: str = "", *, ca: Optional[_Path] = None, cert: Optional[_Path] = None,
                  key: Optional[_Path] = None, crl: Optional[_Path] = None):
         self._handle: Optional[ct.c_void_p] = None
-        if (cert is None) != (key is None):
-            raise ValueError("cert and key belong together")
-        files = (None if path is None else os.fsencode(path) for path in (ca, cert, key, crl))
-        tls = c.TlsFiles(ct.sizeof(c.TlsFiles), *files)
+        tls = c.tls_files(ca, cert, key, crl)
         handle, error = ct.c_void_p(), c.Error()
         check(c.lib.oto_subscriber_open_tls(url.encode(), topic.encode(), ct.byref(tls), ct.byref(handle), ct.byref(error)), error)
         self._handle = handle

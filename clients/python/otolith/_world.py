@@ -54,16 +54,23 @@ class World:
     A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only running world. With `follow_s` it
     reattaches if the world restarts within that time (see `reattach`), and then calls `on_restart(world)`. `channels` lists its
     channels; `epoch` identifies the run. Raises NotFound without such a world, OtolithError if the server refuses the role.
+
+    With `connect="tls+tcp://HOST:PORT"` it controls a world on another machine, with the role of the certificate `cert` and its key
+    `key`; `ca` and `crl` are as in Subscriber. Such a world has no channels: Subscriber reads its samples.
     """
 
-    def __init__(self, world: Optional[str] = None, *, timeout_s: float = 5.0, name: Optional[str] = None,
+    def __init__(self, world: Optional[str] = None, *, timeout_s: float = 20.0, name: Optional[str] = None,
                  socket_path: Optional[_Path] = None, role: Optional[str] = None, follow_s: Optional[float] = None,
-                 on_restart: Optional[Callable[[World], Any]] = None):
+                 on_restart: Optional[Callable[[World], Any]] = None, connect: Optional[str] = None, ca: Optional[_Path] = None,
+                 cert: Optional[_Path] = None, key: Optional[_Path] = None, crl: Optional[_Path] = None):
         self._handle: Optional[ct.c_void_p] = None
+        if connect is not None and follow_s is not None:
+            raise ValueError("follow_s: a world on another machine is not reattached to; open it again")
         self.follow_s, self.on_restart = follow_s, on_restart
         handle, error = ct.c_void_p(), c.Error()
+        tls = c.tls_files(ca, cert, key, crl)
         options = c.ClientOptions(ct.sizeof(c.ClientOptions), max(1, int(timeout_s * 1000)), _encode(world),
-                                  _encode(socket_path), _encode(name), _encode(role))
+                                  _encode(socket_path), _encode(name), _encode(role), _encode(connect), ct.pointer(tls))
         check(c.lib.oto_client_open(ct.byref(options), ct.byref(handle), ct.byref(error)), error)
         self._take(handle, True)
 
@@ -93,7 +100,7 @@ class World:
             if address not in self._known:
                 self._known[address] = Channel(self, pointer)
         self.channels: list[Channel] = [self._known[ct.addressof(pointer.contents)] for pointer in pointers]
-        self.epoch: int = self.channels[0].epoch
+        self.epoch: int = c.lib.oto_client_header(self._handle).contents.epoch
 
     def close(self) -> None:
         """Detaches from the world; channels and readers of it must not be used afterwards."""

@@ -11,7 +11,7 @@ import { drawMarks } from './marks.js';
 import { drawTerms, termsOf } from './terms.js';
 
 const BINS_MAX = 4096;
-const HEIGHT_PX = 190;
+const NEGLIGIBLE = 1e-12; // of the largest number of a chart; smaller ones are rounding errors
 
 export class Chart {
   // page: {world, theme, view, layout, changed(), select(series), remove(chart)}
@@ -33,6 +33,8 @@ export class Chart {
     this.element = template.querySelector('.chart');
     this.title = this.element.querySelector('h2');
     this.plotElement = this.element.querySelector('.plot');
+    this.note = this.element.querySelector('.note');
+    this.truthKey = this.element.querySelector('.truth-key');
     this.table = this.element.querySelector('tbody');
     this.element.querySelector('.remove').onclick = () => this.page.remove(this);
     this.termsButton = this.element.querySelector('.terms');
@@ -60,8 +62,12 @@ export class Chart {
   }
 
   #resize() {
-    const width = Math.floor(this.plotElement.clientWidth);
-    if (this.plot && width > 60 && width !== this.plot.width) this.plot.setSize({ width, height: HEIGHT_PX });
+    const { width, height } = this.#size();
+    if (this.plot && width > 60 && (width !== this.plot.width || height !== this.plot.height)) this.plot.setSize({ width, height });
+  }
+
+  #size() {
+    return { width: Math.floor(this.plotElement.clientWidth), height: Math.max(90, Math.floor(this.plotElement.clientHeight)) };
   }
 
   // ---- fields ----
@@ -93,6 +99,7 @@ export class Chart {
       line.truth = truth ? this.page.world.use(truth.topic, truth.column) : null;
       line.truthName = truth ? `${truth.topic} ${truth.column}` : '';
     }
+    this.truthKey.hidden = this.model.terms || !this.lines.some((line) => line.truth);
     const first = this.lines[0];
     this.termsButton.hidden = !first || !termsOf(this.page.world, first);
     this.termsButton.setAttribute('aria-pressed', String(this.model.terms));
@@ -159,8 +166,8 @@ export class Chart {
     const axis = (extra) => ({ stroke: theme.dim, font: '11px system-ui', labelFont: '11px system-ui', labelSize: 14, labelGap: 0,
       grid: { stroke: theme.grid, width: 1 }, ticks: { stroke: theme.grid, width: 1, size: 4 }, gap: 4, ...extra });
     const values = (plot, splits) => splits.map((value) => (value === null ? '' : String(+value.toPrecision(9)).replace('-', '−')));
-    const axes = [axis({ size: 26, space: 90, values: (plot, splits) => splits.map((value) => `${+value.toFixed(6)}`) }),
-      axis({ scale: 'y', size: 64, label: this.units[0] || ' ', values })];
+    const axes = [axis({ size: 26, space: 90, values: (plot, splits) => splits.map((value) => `${+value.toFixed(6)} s`) }),
+      axis({ scale: 'y', size: 58, space: (plot, axis, low, high, room) => Math.max(24, room / 8), label: this.units[0] || ' ', values })];
     const scales = { x: { time: false, auto: false }, y: { auto: false, range: () => this.range[0] } };
     const series = [{}, { scale: 'y', show: true, paths: () => null, points: { show: false } }];
     if (this.units.length > 1 && !this.model.terms) {
@@ -168,9 +175,10 @@ export class Chart {
       scales.y2 = { auto: false, range: () => this.range[1] };
       series.push({ scale: 'y2', paths: () => null, points: { show: false } });
     }
+    const { width, height } = this.#size();
     this.plot = new uPlot({
-      width: Math.max(120, Math.floor(this.plotElement.clientWidth)), height: HEIGHT_PX, series, axes, scales,
-      legend: { show: false }, padding: [15, this.units.length > 1 ? 0 : 10, 0, 0],
+      width: Math.max(120, width), height, series, axes, scales,
+      legend: { show: false }, padding: [15, this.units.length > 1 ? 0 : 22, 0, 0],
       cursor: { sync: { key: 'otolith', scales: ['x', null] }, y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
       hooks: {
         draw: [() => this.#draw()],
@@ -303,16 +311,36 @@ export class Chart {
   // ---- numbers beside the chart ----
 
   updateTable() {
-    const { view } = this.page, at = this.page.cursorTime(), reach = (view.t1 - view.t0) / 100;
-    for (const { line, row, cells } of this.rows) {
-      const data = line.data;
+    const rows = this.rows.map(({ line }) => this.#numbers(line));
+    const negligible = NEGLIGIBLE * rows.flat().reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0);
+    this.rows.forEach(({ line, row, cells }, k) => {
+      const texts = rows[k].map((value) => number(Math.abs(value) < negligible ? 0 : value, 3));
+      texts.forEach((text, i) => { cells[i].textContent = text; });
       row.classList.toggle('hidden-line', this.hidden.has(line.key));
-      const facts = data ? statistics(data.ring, data.column, data.ring.find(view.t0), data.ring.find(view.t1)) : null;
-      const right = Math.min(view.t1, this.page.world.time); // a window that is not full yet ends beyond the newest sample
-      const value = data ? data.ring.nearest(data.column, Number.isFinite(at) ? at : right, Math.max(reach, 1.5)) : NaN;
-      const numbers = [value, facts?.mean, facts?.sigma, facts?.rms, facts?.least, facts?.most];
-      for (let i = 0; i < 6; i++) cells[i].textContent = number((numbers[i] ?? NaN) * line.factor, 3);
-      row.hidden = this.model.terms && facts !== null && facts.least === 0 && facts.most === 0; // hides a term that is off
-    }
+      row.hidden = this.model.terms && texts[4] === '0' && texts[5] === '0'; // a term that is off
+    });
+    this.note.textContent = this.#whyEmpty();
+    this.note.hidden = this.note.textContent === '';
+  }
+
+  // Value at the cursor or the newest, mean, standard deviation, rms, least and most of the window; NaN where there are none.
+  #numbers({ data, factor }) {
+    const { view, world } = this.page, at = this.page.cursorTime(), reach = (view.t1 - view.t0) / 100;
+    if (!data) return Array(6).fill(NaN);
+    const facts = statistics(data.ring, data.column, data.ring.find(view.t0), data.ring.find(view.t1));
+    const right = Math.min(view.t1, world.time); // a window that is not full yet ends beyond the newest sample
+    const value = data.ring.nearest(data.column, Number.isFinite(at) ? at : right, Math.max(reach, 1.5));
+    return [value, facts?.mean, facts?.sigma, facts?.rms, facts?.least, facts?.most].map((each) => (each ?? NaN) * factor);
+  }
+
+  // A sentence where the chart has nothing to draw.
+  #whyEmpty() {
+    const { world, view } = this.page, lines = this.rows.map(({ line }) => line);
+    if (this.lines.length === 0) return 'Choose fields in the list of topics; / searches it.';
+    const unknown = this.lines.find((line) => !line.data);
+    if (unknown) return `This world has no field ${unknown.column} of ${unknown.topic}.`;
+    if (lines.some(({ data }) => data.ring.count > data.ring.find(view.t0) && data.ring.find(view.t1) > data.ring.first)) return '';
+    const topic = lines[0].topic;
+    return world.byTopic.get(topic)?.seq === 0 ? `${topic} has no samples yet.` : 'No samples in this window.';
   }
 }

@@ -18,7 +18,7 @@ export class Keys {
     const actions = {
       ' ': () => view.toggle(), '+': () => view.stepSpan(-1), '=': () => view.stepSpan(-1), '-': () => view.stepSpan(1),
       ArrowLeft: () => view.pan(-0.2), ArrowRight: () => view.pan(0.2), a: () => page.addChart(), d: () => page.toggleDegrees(),
-      t: () => page.toggleTheme(), p: () => page.pauseWorld(), n: () => page.stepWorld(),
+      s: () => page.toggleNumbers(), t: () => page.toggleTheme(), p: () => page.pauseWorld(), n: () => page.stepWorld(),
       '/': () => document.getElementById('search').focus(), '?': () => document.getElementById('keys').showModal(),
     };
     const action = actions[event.key];

@@ -1,5 +1,5 @@
 // A layout is a URL: the charts with their fields, the window and the units. It holds no token.
-//   ?w=10&deg=1&theme=dark&c=TOPIC~COLUMN~COLUMN;TOPIC~COLUMN&c=!TOPIC~COLUMN   (! : error terms of one field)
+//   ?w=10&deg=1&stats=1&theme=dark&c=TOPIC~COLUMN~COLUMN;TOPIC~COLUMN&c=!TOPIC~COLUMN   (! : error terms of one field)
 
 const WINDOWS_S = [1, 2, 5, 10, 20, 60, 120, 300, 600];
 
@@ -31,6 +31,7 @@ export function readLayout(search = location.search) {
   return {
     span: span >= 0.01 && span <= 3600 ? span : 10,
     degrees: query.get('deg') !== '0',
+    numbers: query.get('stats') === '1',
     theme: ['dark', 'light'].includes(query.get('theme')) ? query.get('theme') : 'auto',
     panel: query.get('p') ?? 'view',
     charts: query.has('c') ? query.getAll('c').map(readChart).filter((chart) => chart.series.length > 0) : null,
@@ -39,6 +40,7 @@ export function readLayout(search = location.search) {
 
 export function writeLayout(layout) {
   const query = [`w=${+layout.span.toPrecision(4)}`, `deg=${layout.degrees ? 1 : 0}`, `p=${layout.panel}`];
+  if (layout.numbers) query.push('stats=1');
   if (layout.theme !== 'auto') query.push(`theme=${layout.theme}`);
   for (const chart of layout.charts) query.push(`c=${encodeURIComponent(writeChart(chart)).replaceAll('%2F', '/').replaceAll('%7E', '~')}`);
   history.replaceState(null, '', `?${query.join('&')}`);

@@ -63,12 +63,13 @@ class Page {
 
   // ---- world ----
 
-  #worldChanged({ restarted, continues }) {
+  #worldChanged({ restarted, continues, sought }) {
     document.title = `${this.world.name} · otolith`;
     $('world').textContent = this.world.name;
     $('world').title = `otolith ${this.world.version}, seed ${this.world.seed}, epoch ${this.world.epoch}`;
     $('run').hidden = !this.world.control;
     $('unlock').hidden = this.world.control;
+    this.#showRecording(this.world.recording);
     this.topics.build();
     if (this.charts.length === 0) {
       for (const model of this.layout.charts ?? defaultCharts(this.world)) this.addChart(model, true);
@@ -81,12 +82,22 @@ class Page {
     this.changed();
     if (restarted) {
       this.view.follow();
-      this.toast(continues ? 'the world restarted and continues' : 'the world restarted from its start');
+      if (!sought) this.toast(continues ? 'the world restarted and continues' : 'the world restarted from its start');
     }
+  }
+
+  #showRecording(recording) {
+    $('playback').hidden = recording === null;
+    $('checkpoint').hidden = recording !== null;
+    $('seek').disabled = !this.world.control;
+    $('seek').title = this.world.control ? 'continue at another time' : 'with the control token: continue at another time';
+    if (recording) [$('seek').min, $('seek').max] = [recording.start, recording.end];
   }
 
   #showState(text) {
     const pill = $('state');
+    $('notice').hidden = text !== 'lost';
+    document.body.classList.toggle('lost', text === 'lost');
     if (pill.textContent !== text) {
       pill.textContent = text === 'lost' ? 'no connection' : text === 'over' ? 'ended' : text;
       pill.className = `pill ${text}`;
@@ -102,6 +113,10 @@ class Page {
     $('late').textContent = counters.ticks > 0 ? `${number(100 * counters.late_ticks / counters.ticks, 2)} %` : '–';
     $('late').title = `${counters.late_ticks} of ${counters.ticks}`;
     $('late').classList.toggle('warning', counters.late_ticks > 0.01 * counters.ticks);
+    if (this.world.recording) {
+      $('range').textContent = `${clock(status.t)} of ${clock(this.world.recording.end)}`;
+      if (!this.seeking) $('seek').value = status.t;
+    }
     $('lost').textContent = String(this.world.lost);
     $('lost').classList.toggle('warning', this.world.lost > 0);
     $('pause').textContent = status.state === 'paused' ? 'Resume' : 'Pause';
@@ -287,6 +302,17 @@ class Page {
     $('degrees').setAttribute('aria-pressed', String(this.layout.degrees));
   }
 
+  toggleNumbers() {
+    this.layout.numbers = !this.layout.numbers;
+    this.#showNumbers();
+    this.changed();
+  }
+
+  #showNumbers() {
+    document.body.classList.toggle('all-numbers', this.layout.numbers);
+    $('numbers').setAttribute('aria-pressed', String(this.layout.numbers));
+  }
+
   toggleTheme() {
     this.layout.theme = this.theme.name === 'dark' ? 'light' : 'dark';
     this.theme.apply(this.layout.theme);
@@ -318,6 +344,7 @@ class Page {
     $('span').onchange = () => this.view.setSpan(Number($('span').value));
     $('follow').onclick = () => this.view.toggle();
     $('degrees').onclick = () => this.toggleDegrees();
+    $('numbers').onclick = () => this.toggleNumbers();
     $('theme').onclick = () => this.toggleTheme();
     $('add').onclick = () => this.addChart();
     $('help').onclick = () => $('keys').showModal();
@@ -325,6 +352,8 @@ class Page {
     $('pause').onclick = () => this.pauseWorld();
     $('step').onclick = () => this.stepWorld();
     $('scale').onchange = () => this.ask('scale', $('scale').value);
+    $('seek').oninput = () => { this.seeking = true; };
+    $('seek').onchange = () => this.ask('seek', $('seek').value).finally(() => { this.seeking = false; });
     $('checkpoint').onclick = () => this.ask('checkpoint', `${this.world.name}-${this.world.status?.tick ?? 0}.ckpt`);
     $('link').onclick = () => navigator.clipboard.writeText(location.href).then(() => this.toast('the link of this layout is copied'));
     $('tokens').onclose = () => {
@@ -332,6 +361,7 @@ class Page {
     };
     for (const tab of document.querySelectorAll('[role=tab]')) tab.onclick = () => this.showPanel(tab.dataset.panel);
     this.#showDegrees();
+    this.#showNumbers();
   }
 }
 

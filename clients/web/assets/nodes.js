@@ -14,7 +14,10 @@ export class Nodes {
     this.search = element.querySelector('input[type=search]');
     this.note = element.querySelector('p');
     this.body = element.querySelector('tbody');
-    this.choice.onchange = () => this.load();
+    this.choice.onchange = () => {
+      this.#buildActions();
+      this.load();
+    };
     this.search.oninput = () => this.#filter();
   }
 
@@ -34,7 +37,7 @@ export class Nodes {
     const reply = await this.page.link.request('get', node);
     if (node !== this.choice.value) return;
     const plugin = this.page.world.channels.find((channel) => channel.node === node)?.plugin ?? '';
-    this.note.textContent = reply.ok ? `${plugin}: ${reply.params.length} parameters` : reply.text;
+    this.note.textContent = reply.ok ? `${plugin} ${reply.params.length} parameters`.trim() : reply.text;
     this.body.replaceChildren(...(reply.params ?? []).map((param) => this.#row(node, param)));
     this.#filter();
   }
@@ -80,21 +83,25 @@ export class Nodes {
     return form;
   }
 
+  #fields() {
+    return this.page.world.byTopic.get(this.choice.value)?.columns.map((column) => column.name) ?? [];
+  }
+
   #buildActions() {
-    this.actions.hidden = !this.page.world.control;
+    this.actions.hidden = !this.page.world.control || this.page.world.recording !== null;
     if (this.actions.hidden) return;
-    const swap = this.#form('<input name="plugin" placeholder="plugin" aria-label="plugin">'
-      + '<input name="part" placeholder="or part: vendor/part" aria-label="part">'
+    const swap = this.#form('<label>plugin<input name="plugin" placeholder="sdf_imu"></label>'
+      + '<label>or part<input name="part" placeholder="vendor/part"></label>'
       + '<button>Swap</button><button value="undo" title="go back to the plugin before the last swap">Undo</button>',
       async (fields, action) => {
         const values = action === 'undo' ? ['', ''] : [fields.plugin.value.trim(), fields.part.value.trim()];
         const reply = await this.page.ask('swap', this.choice.value, ...values);
         if (reply.ok) this.load();
       });
-    const fault = this.#form(`<select name="kind" aria-label="kind of fault">${KINDS.map((kind) => `<option>${kind}</option>`).join('')}</select>`
-      + '<input name="value" value="0.5" aria-label="value" title="value">'
-      + '<input name="field" placeholder="all fields" aria-label="field">'
-      + '<input name="seconds" value="5" aria-label="seconds" title="simulated seconds">'
+    const fault = this.#form(`<label>fault<select name="kind">${KINDS.map((kind) => `<option>${kind}</option>`).join('')}</select></label>`
+      + '<label>value<input name="value" value="0.5"></label>'
+      + '<label>field<select name="field"><option value="">all</option></select></label>'
+      + '<label title="simulated seconds">for s<input name="seconds" value="5"></label>'
       + '<button>Fault</button><button value="clear" title="end all faults of this node">Clear</button>',
       (fields, action) => {
         if (action === 'clear') return this.page.ask('clear', this.choice.value, '0');
@@ -102,9 +109,10 @@ export class Nodes {
         const plain = ['stuck', 'dropout', 'nan'].includes(kind);
         const parts = [`kind: ${kind}`, `for_s: ${Number(fields.seconds.value) || 5}`];
         if (!plain) parts.push(`value: ${Number(fields.value.value)}`);
-        if (fields.field.value.trim() !== '') parts.push(`fields: ${JSON.stringify(fields.field.value.trim())}`);
+        if (fields.field.value !== '') parts.push(`fields: ${JSON.stringify(fields.field.value)}`);
         return this.page.ask('fault', this.choice.value, `{${parts.join(', ')}}`);
       });
+    fault.elements.field.append(...this.#fields().map((name) => new Option(name)));
     this.actions.replaceChildren(swap, fault);
   }
 }

@@ -92,8 +92,9 @@ export class Scene {
     };
     const fixed = (value) => (Number.isFinite(value) ? (value * factor).toFixed(deg ? 1 : 3).replace('-', '−') + unit : '–');
     set(this.angles, [['roll', fixed(roll)], ['pitch', fixed(pitch)], ['heading', fixed(heading)]]);
-    set(this.place, [['east', `${number(px)} m`], ['north', `${number(py)} m`], ['up', `${number(pz)} m`],
-      ['speed', `${number(Math.hypot(...velocity))} m/s`]]);
+    const metres = (value) => (Number.isFinite(value) ? (Math.round(value * 100) / 100 + 0).toFixed(2).replace('-', '−') : '–');
+    set(this.place, [['east', `${metres(px)} m`], ['north', `${metres(py)} m`], ['up', `${metres(pz)} m`],
+      ['speed', `${metres(Math.hypot(...velocity))} m/s`]]);
   }
 
   // An artificial horizon. Pitch is positive with the nose down (FLU), as in the angles that are written below it.
@@ -153,6 +154,8 @@ export class Scene {
 
   #drawHeading(ctx, width, yaw) {
     const heading = 90 - yaw * 180 / Math.PI, perDeg = width / 120, names = { 0: 'N', 90: 'E', 180: 'S', 270: 'W' };
+    ctx.fillStyle = this.page.theme.sky;
+    ctx.fillRect(0, 0, width, 20);
     ctx.fillStyle = 'rgba(0,0,0,0.45)';
     ctx.fillRect(0, 0, width, 20);
     ctx.fillStyle = ctx.strokeStyle = '#fff';

@@ -12,12 +12,12 @@ export function shown(unit, degrees) {
   return [unit.replaceAll('^2', '²').replaceAll('^3', '³').replaceAll('^4', '⁴'), 1];
 }
 
-// A few significant digits in at most eight characters, with an exponent where zeros would fill them.
+// A few significant digits, with an exponent where zeros would fill them.
 export function number(value, digits = 4) {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
   const text = size === 0 ? '0'
-    : size < 10 ** (1 - digits) || size >= 1e6 ? value.toExponential(size < 1e-9 ? 0 : 1).replace('e+', 'e')
+    : size < 1e-3 || size >= 1e6 ? value.toExponential(size < 1e-9 ? 0 : 1).replace('e+', 'e')
       : value.toFixed(Math.max(0, digits - 1 - Math.floor(Math.log10(size))));
   return text.replaceAll('-', '−');
 }

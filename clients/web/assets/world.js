@@ -53,8 +53,9 @@ export class World {
   describe(message) {
     const continues = message.lineage === this.lineage;
     const restarted = this.epoch !== undefined && this.epoch !== message.epoch;
+    const sought = restarted && Boolean(this.recording && message.recording); // a playback begins a new run at each seek
     Object.assign(this, { name: message.world, version: message.version, epoch: message.epoch, lineage: message.lineage,
-      seed: message.seed, control: message.control, rateHz: message.rate_hz });
+      seed: message.seed, control: message.control, rateHz: message.rate_hz, recording: message.recording ?? null });
     this.channels = message.channels.map((channel) => {
       const type = message.types[channel.type];
       return { ...channel, type, bytes: type.bytes, columns: columnsOf(type), plugin: '', measuredHz: 0 };
@@ -65,7 +66,10 @@ export class World {
       this.clock.clear();
       this.time = 0;
     }
-    if (restarted) {
+    if (sought) {
+      this.events = [];
+      this.eventSerial++;
+    } else if (restarted) {
       const t = continues ? this.time : 0;
       if (!continues) this.events = [];
       this.#addEvent({ seq: -1, t, tick: 0, severity: 1, kind: 'restart', source: 'world',
@@ -73,7 +77,7 @@ export class World {
     }
     this.seenEvent = 0;
     for (const [key, subscription] of this.subscriptions) this.#request(key, subscription);
-    this.emit('world', { restarted, continues });
+    this.emit('world', { restarted, continues, sought });
   }
 
   take(status) {

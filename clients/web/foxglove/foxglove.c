@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "attach/diagnostics.h"
-#include "document/document.h"
 #include "foxglove/session.h"
 #include "otolith/records.h"
 #include "tokens.h"
@@ -61,37 +60,12 @@ static void list_nodes(struct web_foxglove *foxglove, const struct oto_client *c
     }
 }
 
-static int64_t time_of(const struct oto_value *facts, const char *key)
-{
-    int64_t t_ns = 0;
-    struct oto_error ignored;
-    const struct oto_value *value = oto_value_get(facts, key);
-    return value != NULL && oto_value_i64(value, &t_ns, &ignored) == OTO_OK ? t_ns : 0;
-}
-
-/* Requests from the server whether the world plays a recording, and its start and end. */
-static void ask_playback(struct web_foxglove *foxglove)
-{
-    struct oto_reply reply;
-    struct oto_error ignored;
-    struct oto_document *document = NULL;
-    foxglove->playback = (struct fox_playback){0};
-    if (oto_control_info(web_world_client(foxglove->options.world), &reply, &ignored) == OTO_OK &&
-        oto_document_parse("info", reply.text, strlen(reply.text), NULL, &document, &ignored) == OTO_OK) {
-        const struct oto_value *facts = oto_document_root(document);
-        foxglove->playback.plays = oto_value_get(facts, "recording") != NULL;
-        foxglove->playback.start_ns = time_of(facts, "start_ns");
-        foxglove->playback.end_ns = time_of(facts, "end_ns");
-    }
-    oto_document_close(document);
-}
-
 static enum oto_status take_world(struct web_foxglove *foxglove, struct oto_error *error)
 {
     const struct oto_client *client = web_world_client(foxglove->options.world);
     fox_catalog_free(&foxglove->catalog);
     list_nodes(foxglove, client);
-    ask_playback(foxglove);
+    foxglove->playback = *web_world_recording(foxglove->options.world);
     (void)snprintf(foxglove->session_id, sizeof foxglove->session_id, "%016" PRIx64, oto_client_header(client)->epoch);
     return fox_catalog_make(&foxglove->catalog, client, error);
 }
@@ -102,7 +76,7 @@ static void greet(struct fox_session *session)
     struct web_foxglove *foxglove = session->foxglove;
     const struct oto_segment_header *header = oto_client_header(web_world_client(foxglove->options.world));
     struct web_text *text = &foxglove->text;
-    const struct fox_playback *playback = &foxglove->playback;
+    const struct web_recording *playback = &foxglove->playback;
     for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
         fox_end_subscription(&session->subscriptions[i]);
     }
@@ -149,14 +123,14 @@ static void on_world_changed(void *context)
 {
     struct web_foxglove *foxglove = context;
     struct oto_error error = {0};
-    const struct fox_playback before = foxglove->playback;
+    const struct web_recording before = foxglove->playback;
     const uint32_t channels = foxglove->catalog.count;
     char session_id[sizeof foxglove->session_id];
     memcpy(session_id, foxglove->session_id, sizeof session_id);
     if (web_world_is_over(foxglove->options.world) || take_world(foxglove, &error) != OTO_OK) {
         return;
     }
-    const struct fox_playback *now = &foxglove->playback;
+    const struct web_recording *now = &foxglove->playback;
     if (before.plays && now->plays && before.start_ns == now->start_ns && before.end_ns == now->end_ns &&
         channels == foxglove->catalog.count) {
         memcpy(foxglove->session_id, session_id, sizeof session_id);
@@ -326,6 +300,7 @@ static void *on_connected(void *context, struct web_peer *peer)
     }
     foxglove->sessions = session;
     if (session->admitted) {
+        web_peer_accept_long(peer, FOX_MESSAGE_BYTES);
         greet(session);
     } else {
         web_peer_close(peer, CLOSE_REFUSED, "the address needs the token of the printed link: ?token=...");

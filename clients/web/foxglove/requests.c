@@ -121,6 +121,7 @@ void fox_get_parameters(struct fox_session *session, const char *id)
     }
     parameters->running = true;
     parameters->node = 0;
+    parameters->name_bytes = 0;
     (void)snprintf(parameters->id, sizeof parameters->id, "%s", id);
     web_text_clear(&parameters->values);
     ask_node(session);
@@ -155,6 +156,29 @@ static void send_parameters(struct fox_session *session)
     fox_send_text(session);
 }
 
+static void add_parameter(struct fox_parameters *parameters, const char *name, const char *value)
+{
+    parameters->name_bytes += strlen(name) + 3;
+    web_text_add(&parameters->values, "{");
+    web_text_member(&parameters->values, "name", name);
+    web_text_add(&parameters->values, "\"value\":");
+    put_value(&parameters->values, value);
+    web_text_add(&parameters->values, "},");
+}
+
+/* A viewer names all parameters that it got in one message, which must not be too long: the nodes beyond that have none. */
+static bool has_room(struct fox_session *session)
+{
+    const struct fox_parameters *parameters = &session->parameters;
+    char sentence[96];
+    if (parameters->name_bytes < FOX_MESSAGE_BYTES / 2) {
+        return true;
+    }
+    (void)snprintf(sentence, sizeof sentence, "the parameters of the first %u of %u nodes are shown", parameters->node, session->foxglove->node_count);
+    fox_send_status(session, WARNING, sentence);
+    return false;
+}
+
 static void take_parameters(struct fox_session *session, const struct oto_value *reply)
 {
     struct web_foxglove *foxglove = session->foxglove;
@@ -163,13 +187,9 @@ static void take_parameters(struct fox_session *session, const struct oto_value 
     char name[256];
     for (uint32_t i = 0; list != NULL && i < list->count; i++) {
         (void)snprintf(name, sizeof name, "%.120s:%.120s", foxglove->nodes[parameters->node], text_of(list->items[i], "key"));
-        web_text_add(&parameters->values, "{");
-        web_text_member(&parameters->values, "name", name);
-        web_text_add(&parameters->values, "\"value\":");
-        put_value(&parameters->values, text_of(list->items[i], "value"));
-        web_text_add(&parameters->values, "},");
+        add_parameter(parameters, name, text_of(list->items[i], "value"));
     }
-    if (++parameters->node < foxglove->node_count) {
+    if (++parameters->node < foxglove->node_count && has_room(session)) {
         ask_node(session);
         return;
     }

@@ -11,6 +11,7 @@
 #define FOX_ID_BYTES 64u
 #define FOX_FRAME_BYTES (256u << 10) /* limit of one message; the largest is the diagnostics of 256 nodes */
 #define FOX_NODES_MAX 1024u
+#define FOX_MESSAGE_BYTES (256u << 10) /* of an admitted viewer: Foxglove subscribes to all parameters in one message */
 
 struct fox_subscription {
     bool used;
@@ -24,14 +25,9 @@ struct fox_subscription {
 struct fox_parameters {
     bool running;
     uint32_t node; /* index of the node whose reply is awaited */
+    size_t name_bytes; /* of the names in `values`, as a list of JSON */
     char id[FOX_ID_BYTES];
     struct web_text values;
-};
-
-/* A recording that is played: the viewer may pause it, seek, and set its speed. */
-struct fox_playback {
-    bool plays;
-    int64_t start_ns, end_ns;
 };
 
 /* A playback control request whose replies are awaited. */
@@ -62,7 +58,7 @@ struct web_foxglove {
     struct fox_session *sessions;
     uint64_t session_count; /* number of the newest session */
     struct fox_catalog catalog;
-    struct fox_playback playback;
+    struct web_recording playback;
     char session_id[24];
     const char *nodes[FOX_NODES_MAX]; /* names of the nodes; the texts belong to the client's channels */
     uint32_t node_count;

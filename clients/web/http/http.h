@@ -13,7 +13,7 @@
 
 #include "otolith/status.h"
 
-#define WEB_MESSAGE_MAX_BYTES 4096u       /* of a received message; a longer one closes the connection (1009) */
+#define WEB_MESSAGE_MAX_BYTES 4096u       /* of a received message, if the handler accepts no longer ones; a longer one closes the connection (1009) */
 #define WEB_MESSAGES_PER_S 100u           /* received; more close the connection (1008) */
 #define WEB_QUEUE_MAX_BYTES (4u << 20)    /* of a connection's messages that wait to be sent */
 #define WEB_PEERS_MAX 32u                 /* WebSocket connections at a time */
@@ -71,6 +71,8 @@ enum oto_status web_peer_send(struct web_peer *peer, const void *data, size_t by
 size_t web_peer_queued_bytes(const struct web_peer *peer);
 /* Closes after the queue has been sent. `code` is a WebSocket close code; `reason` has at most 120 bytes. */
 void web_peer_close(struct web_peer *peer, uint16_t code, const char *reason);
+/* From now on messages of up to `bytes` are accepted. For connections that presented their token: others must not take memory. */
+void web_peer_accept_long(struct web_peer *peer, size_t bytes);
 /* The value of `token` in the query of the request, "" if there is none. */
 const char *web_peer_query_token(const struct web_peer *peer);
 

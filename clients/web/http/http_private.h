@@ -41,10 +41,10 @@ struct web_peer {
     uint16_t close_code;
     char close_reason[124];
     char token[WEB_TOKEN_BYTES];
-    size_t received_bytes;
+    unsigned char *received; /* the parts of a message that came already */
+    size_t received_bytes, received_room, received_most;
     double allowance; /* messages that may arrive now */
     uint64_t allowance_ms;
-    unsigned char received[WEB_MESSAGE_MAX_BYTES];
 };
 
 /* What lws keeps of each HTTP transaction and WebSocket connection. */

@@ -6,6 +6,7 @@
 
 #define BURST_MESSAGES (2.0 * WEB_MESSAGES_PER_S) /* messages that may arrive together, after a stall */
 #define FRAGMENT_BYTES 65536u
+#define SMALL_PART_BYTES 512u /* a smaller part of a message counts as a message in the limit of their rate */
 #define WRITE_CLOSE ((enum lws_write_protocol)4) /* lws-write.h leaves out this number */
 #define CLOSE_S 3 /* for the peer to answer a close frame */
 
@@ -28,6 +29,7 @@ static int on_established(struct lws *wsi, struct web_session *session)
     *peer = (struct web_peer){.http = http, .protocol = protocol, .wsi = wsi, .next = http->peers};
     peer->last = &peer->first;
     peer->allowance = BURST_MESSAGES;
+    peer->received_most = WEB_MESSAGE_MAX_BYTES;
     peer->allowance_ms = uv_now(http->options.loop);
     take_token(wsi, peer->token, sizeof peer->token);
     if (http->peers != NULL) {
@@ -74,26 +76,65 @@ static int on_closed(struct web_session *session)
         peer->next->previous = peer->previous;
     }
     peer->http->peer_count--;
+    free(peer->received);
     free(peer);
     return 0;
 }
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
 
-static bool is_too_frequent(struct web_peer *peer)
+/* `cost` is in messages. */
+static bool is_too_frequent(struct web_peer *peer, double cost)
 {
     const uint64_t now_ms = uv_now(peer->http->options.loop);
     peer->allowance += (double)(now_ms - peer->allowance_ms) * 1e-3 * WEB_MESSAGES_PER_S;
     peer->allowance = peer->allowance > BURST_MESSAGES ? BURST_MESSAGES : peer->allowance;
     peer->allowance_ms = now_ms;
-    peer->allowance -= 1.0;
+    peer->allowance -= cost;
     return peer->allowance < 0.0;
 }
 
-/* Each fragment counts as a message in the rate limit, so that a message of endless empty fragments is stopped. */
+/* Makes room for so many bytes more of a message. The memory is that of the longest message, until it is whole. */
+static bool make_room(struct web_peer *peer, size_t bytes)
+{
+    const size_t wanted = peer->received_bytes + bytes;
+    size_t room = peer->received_room > 0 ? peer->received_room : WEB_MESSAGE_MAX_BYTES;
+    while (room < wanted) {
+        room *= 2;
+    }
+    unsigned char *received = room == peer->received_room ? peer->received : realloc(peer->received, room);
+    if (received == NULL) {
+        return false;
+    }
+    peer->received = received;
+    peer->received_room = room;
+    return true;
+}
+
+static void deliver(struct web_peer *peer, bool binary)
+{
+    const size_t whole = peer->received_bytes;
+    peer->received_bytes = 0;
+    peer->protocol->received(peer->state, peer->received, whole, binary);
+    if (peer->received_room > WEB_MESSAGE_MAX_BYTES) {
+        free(peer->received);
+        peer->received = NULL;
+        peer->received_room = 0;
+    }
+}
+
+static void refuse_length(struct web_peer *peer)
+{
+    char reason[64];
+    (void)snprintf(reason, sizeof reason, "a message has at most %zu bytes", peer->received_most);
+    web_peer_close(peer, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, reason);
+}
+
+/* Each small part counts as a message in the limit of their rate, so that a message of endless empty fragments is stopped. */
 static int on_received(struct lws *wsi, struct web_peer *peer, const void *data, size_t bytes)
 {
-    const bool frequent = is_too_frequent(peer);
+    const bool is_last = lws_is_final_fragment(wsi) && lws_remaining_packet_payload(wsi) == 0;
+    const bool frequent = is_too_frequent(peer, is_last || bytes < SMALL_PART_BYTES ? 1.0 : (double)bytes / WEB_MESSAGE_MAX_BYTES);
     if (peer->closing || peer->state == NULL) {
         return frequent ? -1 : 0; /* a peer that ignores the close frame */
     }
@@ -101,16 +142,14 @@ static int on_received(struct lws *wsi, struct web_peer *peer, const void *data,
         web_peer_close(peer, LWS_CLOSE_STATUS_POLICY_VIOLATION, "more than 100 messages a second");
         return 0;
     }
-    if (bytes > sizeof peer->received - peer->received_bytes) {
-        web_peer_close(peer, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, "a message has at most 4096 bytes");
+    if (bytes > peer->received_most - peer->received_bytes || !make_room(peer, bytes)) {
+        refuse_length(peer);
         return 0;
     }
     memcpy(peer->received + peer->received_bytes, data, bytes);
     peer->received_bytes += bytes;
-    if (lws_is_final_fragment(wsi) && lws_remaining_packet_payload(wsi) == 0) {
-        const size_t whole = peer->received_bytes;
-        peer->received_bytes = 0;
-        peer->protocol->received(peer->state, peer->received, whole, lws_frame_is_binary(wsi) != 0);
+    if (is_last) {
+        deliver(peer, lws_frame_is_binary(wsi) != 0);
     }
     return 0;
 }
@@ -196,6 +235,11 @@ void web_peer_close(struct web_peer *peer, uint16_t code, const char *reason)
         (void)snprintf(peer->close_reason, sizeof peer->close_reason, "%s", reason);
         (void)lws_callback_on_writable(peer->wsi);
     }
+}
+
+void web_peer_accept_long(struct web_peer *peer, size_t bytes)
+{
+    peer->received_most = bytes;
 }
 
 const char *web_peer_query_token(const struct web_peer *peer)

@@ -4,18 +4,6 @@
 
 #define TYPES_MAX 256u /* record types of a world in one description; further channels are left out */
 
-static const char *mode_text(uint32_t mode)
-{
-    static const char *const texts[] = {"", "realtime", "asap", "step", "lockstep", "external"};
-    return mode < sizeof texts / sizeof *texts ? texts[mode] : "";
-}
-
-static const char *state_text(uint32_t state)
-{
-    static const char *const texts[] = {"init", "running", "paused", "fault", "closing", "ended"};
-    return state < sizeof texts / sizeof *texts ? texts[state] : "";
-}
-
 /* ---- the world --------------------------------------------------------------------------------------------------- */
 
 struct type_list {
@@ -67,15 +55,24 @@ static void add_channel(struct web_text *text, const struct oto_channel *channel
                  (channel->flags & OTO_CHANNEL_EVENTS) != 0 ? "true" : "false");
 }
 
-void web_describe_world(struct web_text *text, const struct oto_client *client, uint32_t run, bool may_control)
+static void add_recording(struct web_text *text, const struct web_recording *recording)
 {
+    if (recording->plays) {
+        web_text_add(text, "\"recording\":{\"start\":%.9f,\"end\":%.9f},", (double)recording->start_ns * 1e-9, (double)recording->end_ns * 1e-9);
+    }
+}
+
+void web_describe_world(struct web_text *text, struct web_world *world, bool may_control)
+{
+    const struct oto_client *client = web_world_client(world);
     const struct oto_segment_header *header = oto_client_header(client);
     struct type_list types = {.count = 0};
     web_text_clear(text);
     web_text_add(text, "{\"op\":\"world\",");
     web_text_member(text, "world", header->world);
     web_text_member(text, "version", OTO_VERSION_STRING);
-    web_text_add(text, "\"run\":%u,\"epoch\":\"%016llx\",\"lineage\":\"%016llx\",\"seed\":\"%llu\",\"control\":%s,\"rate_hz\":", run,
+    add_recording(text, web_world_recording(world));
+    web_text_add(text, "\"run\":%u,\"epoch\":\"%016llx\",\"lineage\":\"%016llx\",\"seed\":\"%llu\",\"control\":%s,\"rate_hz\":", web_world_run(world),
                  (unsigned long long)header->epoch, (unsigned long long)header->lineage, (unsigned long long)header->seed,
                  may_control ? "true" : "false");
     web_text_number(text, header->rate_den > 0 ? (double)header->rate_num / (double)header->rate_den : 0.0);
@@ -168,8 +165,8 @@ void web_describe_status(struct web_text *text, const struct oto_client *client,
     (void)oto_client_clock(client, &clock);
     web_text_clear(text);
     web_text_add(text, "{\"op\":\"status\",");
-    web_text_member(text, "state", over ? "over" : state_text(__atomic_load_n(&header->state, __ATOMIC_RELAXED)));
-    web_text_member(text, "mode", mode_text(__atomic_load_n(&header->mode, __ATOMIC_RELAXED)));
+    web_text_member(text, "state", over ? "over" : oto_server_state_name(__atomic_load_n(&header->state, __ATOMIC_RELAXED)));
+    web_text_member(text, "mode", oto_mode_name(__atomic_load_n(&header->mode, __ATOMIC_RELAXED)));
     web_text_add(text, "\"tick\":%llu,\"t\":%.9f,\"scale\":", (unsigned long long)clock.tick, (double)clock.sim_time_ns * 1e-9);
     web_text_number(text, clock.scale);
     web_text_add(text, ",\"real_time_factor\":");

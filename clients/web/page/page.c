@@ -86,8 +86,7 @@ static void send_world(struct web_viewer *viewer)
 {
     struct web_page *page = viewer->page;
     web_feed_clear(&viewer->feed);
-    web_describe_world(&page->text, web_world_client(page->options.world), web_world_run(page->options.world),
-                       viewer->may_control);
+    web_describe_world(&page->text, page->options.world, viewer->may_control);
     send_text(viewer);
     find_events(viewer);
 }

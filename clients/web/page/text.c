@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 #define ROOM_FIRST 4096u
 

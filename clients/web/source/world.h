@@ -10,6 +10,12 @@
 
 struct web_world;
 
+/* A recording that `otolith play` serves: a page or viewer may seek in it. */
+struct web_recording {
+    bool plays; /* false: the world is live */
+    int64_t start_ns, end_ns;
+};
+
 /* `changed` is called after the client has attached to another run, and when a run has ended. */
 struct web_world_listener {
     void *context;
@@ -24,6 +30,7 @@ void web_world_listen(struct web_world *world, struct web_world_listener *listen
 
 struct oto_client *web_world_client(struct web_world *world);
 bool web_world_is_over(const struct web_world *world); /* true: the run has ended; another run may follow */
+const struct web_recording *web_world_recording(const struct web_world *world);
 uint32_t web_world_run(const struct web_world *world); /* the number of the current run, counted from 1 at each attach */
 
 #endif

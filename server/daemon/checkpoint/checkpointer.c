@@ -298,22 +298,6 @@ static char *find(const char *directory, const char *world, uint64_t below, uint
     return best[0] != '\0' ? strdup(best) : NULL;
 }
 
-char *srv_checkpoint_newest(const char *directory, const char *world)
-{
-    uint64_t tick = UINT64_MAX;
-    for (char *path = find(directory, world, UINT64_MAX, &tick); path != NULL;
-         path = find(directory, world, tick, &tick)) {
-        struct srv_checkpoint checkpoint;
-        struct oto_error error = {0};
-        if (srv_checkpoint_read(path, &checkpoint, &error) == OTO_OK) {
-            srv_checkpoint_finish(&checkpoint);
-            return path;
-        }
-        free(path);
-    }
-    return NULL;
-}
-
 /* Removes the oldest checkpoints and keeps the configured number (`keep`). */
 static void remove_old(const struct srv_checkpointer *checkpointer)
 {

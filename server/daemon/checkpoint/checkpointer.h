@@ -57,7 +57,4 @@ bool srv_checkpointer_is_busy(const struct srv_checkpointer *checkpointer);
  */
 void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_function warn, void *warn_context);
 
-/* Path (malloc'ed) of the world's newest checkpoint in `directory` that can be read; NULL: there is none. */
-char *srv_checkpoint_newest(const char *directory, const char *world);
-
 #endif

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/futex.h"
+
 static void wait_uv(struct srv_clock_driver *driver, int64_t deadline_ns, int64_t period_ns)
 {
     (void)period_ns;
@@ -12,7 +14,7 @@ static void spin_until(struct srv_spin_budget *budget, int64_t deadline_ns, int6
 {
     const int64_t start_ns = now_ns;
     while (now_ns < deadline_ns) {
-        srv_spin_pause();
+        srv_pause();
         now_ns = srv_now_ns();
     }
     srv_spin_used(budget, now_ns - start_ns);

@@ -26,14 +26,4 @@ void srv_spin_used(struct srv_spin_budget *budget, int64_t spun_ns);
 /* Returns true once, when a budget was used up for the first time. */
 bool srv_spin_exhausted_now(struct srv_spin_budget *budget);
 
-/* The processor's hint for a loop that waits. */
-static inline void srv_spin_pause(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 #endif

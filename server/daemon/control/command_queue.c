@@ -1,7 +1,6 @@
 #include "daemon/control/command_queue.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_WAITING 4096u
 #define SPARES 72u /* entries for use without free memory: enough for every client to leave and for the run to end */

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
+
 struct srv_packet {
     struct srv_packet *next;
     size_t bytes;
@@ -57,7 +59,7 @@ struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_
     connection->lossless.slot = -1;
     connection->opened_ms = uv_now(loop);
     connection->credit_us = SRV_CREDIT_MAX_US;
-    connection->credit_at_us = uv_hrtime() / 1000;
+    connection->credit_at_us = (uint64_t)srv_now_ns() / 1000;
     (void)snprintf(connection->name, sizeof connection->name, "client");
     watch(connection);
     return connection;
@@ -176,7 +178,7 @@ static void flush(struct srv_connection *connection)
 
 void srv_connection_refill(struct srv_connection *connection)
 {
-    const uint64_t now_us = uv_hrtime() / 1000;
+    const uint64_t now_us = (uint64_t)srv_now_ns() / 1000;
     connection->credit_us += (int64_t)(now_us - connection->credit_at_us);
     connection->credit_at_us = now_us;
     if (connection->credit_us > SRV_CREDIT_MAX_US) {

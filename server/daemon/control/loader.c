@@ -21,10 +21,7 @@ struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engin
         return NULL;
     }
     for (uint32_t i = 0; i < loader->node_count; i++) {
-        if (srv_previous_of_file(engine, i, &loader->previous[i]) != OTO_OK) {
-            srv_loader_destroy(loader);
-            return NULL;
-        }
+        srv_previous_of_file(engine, i, &loader->previous[i]);
     }
     return loader;
 }

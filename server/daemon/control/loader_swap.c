@@ -80,7 +80,7 @@ static void keep_previous(const struct srv_job *job, const struct srv_node_chang
 {
     struct srv_previous *previous = &job->loader->previous[job->node];
     srv_previous_finish(previous);
-    (void)srv_swap_previous(change, previous);
+    srv_swap_previous(change, previous);
 }
 
 static void answer_live(struct srv_job *job, const char *end)
@@ -300,11 +300,7 @@ void srv_loader_undo(struct srv_loader *loader, struct srv_pending_request *pend
     if (job == NULL) {
         return;
     }
-    if (srv_previous_copy(previous, &job->previous) != OTO_OK) {
-        srv_job_answer(job, OTO_NO_MEMORY, 0, "the server is out of memory");
-        srv_job_drop(job);
-        return;
-    }
+    srv_previous_copy(previous, &job->previous);
     job->options.previous = &job->previous;
     job->options.probe = NULL;
     srv_job_enter(job);

@@ -76,12 +76,6 @@ void srv_verb_scale(struct srv_request *request)
     (void)post(request, srv_pending_request_open(request, "scale %.17g", command.scale), &command);
 }
 
-static const struct {
-    const char *name;
-    enum oto_clock_mode mode;
-} modes[] = {{"realtime", OTO_MODE_REALTIME}, {"asap", OTO_MODE_ASAP}, {"step", OTO_MODE_STEP},
-             {"lockstep", OTO_MODE_LOCKSTEP}, {"external", OTO_MODE_EXTERNAL}};
-
 void srv_verb_mode(struct srv_request *request)
 {
     struct oto_error error = {0};
@@ -91,10 +85,8 @@ void srv_verb_mode(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        if (strcmp(name, modes[i].name) == 0) {
-            command.mode = modes[i].mode;
-        }
+    for (uint32_t mode = OTO_MODE_REALTIME; mode <= OTO_MODE_EXTERNAL; mode++) {
+        command.mode = strcmp(name, oto_mode_name(mode)) == 0 ? (enum oto_clock_mode)mode : command.mode;
     }
     if (command.mode == 0) {
         (void)oto_fail(&error, OTO_INVALID, "unknown mode '%.40s': realtime, asap, step, lockstep or external", name);

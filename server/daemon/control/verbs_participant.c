@@ -1,8 +1,6 @@
 /* Verb join: a connection becomes a participant and gets its mailbox; the connection's end is its leave. */
 #include "daemon/control/request.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {

@@ -5,7 +5,7 @@
 #include "sim/fault.h"
 #include "daemon/log/writer.h"
 #include "otolith/rng.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 #include "daemon/participants/mailbox.h"
 
 #define VALUE_BYTES 65536
@@ -51,11 +51,8 @@ static bool describe_scale(const struct srv_engine *engine, const struct srv_com
 
 static bool describe_mode(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
-    static const char *const names[] = {[OTO_MODE_REALTIME] = "realtime", [OTO_MODE_ASAP] = "asap",
-                                        [OTO_MODE_STEP] = "step", [OTO_MODE_LOCKSTEP] = "lockstep",
-                                        [OTO_MODE_EXTERNAL] = "external"};
     (void)engine;
-    oto_run_log_put_text(to, "mode", names[command->mode]);
+    oto_run_log_put_text(to, "mode", oto_mode_name((uint32_t)command->mode));
     return true;
 }
 

@@ -9,7 +9,7 @@
 #include "world/world_config.h"
 #include "daemon/control/command_queue.h"
 #include "daemon/options.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 struct srv_hashes;
 struct srv_replay;

@@ -1,9 +1,8 @@
 /* Repeats the actions of a log. The tick thread waits at the tick of an action until the action is applied. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/sim.h"
 #include "sim/fault.h"
+#include "sim/logged_swap.h"
 #include "sim/sim.h"
 #include "daemon/log/replay_private.h"
 
@@ -109,92 +108,14 @@ static void on_swapped(void *context, const struct srv_reply *reply)
     }
 }
 
-static int64_t ns_of_ticks(const struct srv_replay *replay, uint64_t ticks)
-{
-    const struct oto_segment_header *header = srv_engine_segment(replay->engine);
-    const double ns = (double)ticks * 1e9 * (double)header->rate_den / (double)header->rate_num;
-    return ns < 4e18 ? (int64_t)(ns + 0.5) : INT64_MAX / 2;
-}
-
-static enum oto_status open_plugin(struct srv_replay *replay, uint32_t node, struct oto_plugin **plugin,
-                                   struct oto_error *error)
-{
-    const char *file = oto_run_log_text(&replay->line, "file");
-    uint64_t hash;
-    if (file == NULL || !oto_run_log_word(&replay->line, "file_hash", &hash)) {
-        return missing(replay, file == NULL ? "file" : "file_hash", error);
-    }
-    const struct srv_world_config *config = srv_engine_sim(replay->engine)->config;
-    const enum oto_status status = config->open_plugin(file, config->nodes[node].isolation.process, plugin, error);
-    if (status == OTO_OK && oto_plugin_content_hash(*plugin) != hash && !replay->anyway) {
-        return oto_fail(error, OTO_CONFLICT, "'%.300s' is not the build that was swapped in; --replay-anyway takes it", file);
-    }
-    return status;
-}
-
-static enum oto_status bind_params(struct srv_replay *replay, uint32_t node, struct srv_previous *as,
-                                   struct oto_error *error)
-{
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(as->plugin);
-    const char *text = oto_run_log_text(&replay->line, "params");
-    struct oto_document *document = NULL;
-    if (text == NULL) {
-        return missing(replay, "params", error);
-    }
-    enum oto_status status = oto_params_default(descriptor, &as->params, error);
-    if (status == OTO_OK && text[0] != '\0') {
-        status = oto_document_parse("params", text, strlen(text), NULL, &document, error);
-    }
-    if (status == OTO_OK && document != NULL) {
-        status = oto_params_apply(descriptor, oto_document_root(document), &as->params, NULL, NULL, error);
-    }
-    oto_document_close(document);
-    as->params.rate_hz = srv_engine_node_params(replay->engine, node)->rate_hz;
-    return status;
-}
-
-/* Reads a swap from the log with its plugin file, parameters and unit as they were resolved; nothing is searched for. */
-static enum oto_status make_previous(struct srv_replay *replay, uint32_t node, struct srv_previous *as,
-                                     struct oto_error *error)
-{
-    uint64_t unit[2];
-    enum oto_status status = open_plugin(replay, node, &as->plugin, error);
-    if (status == OTO_OK) {
-        status = bind_params(replay, node, as, error);
-    }
-    as->has_setup = oto_run_log_words(&replay->line, "unit", unit, 2);
-    as->setup = *srv_engine_node_setup(replay->engine, node);
-    if (as->has_setup) {
-        as->setup.unit_key = (struct oto_rng_key){unit[0], unit[1]};
-    }
-    return status;
-}
-
-static enum oto_status read_wishes(struct srv_replay *replay, struct srv_swap_options *options, struct oto_error *error)
-{
-    uint64_t probation = 0, shadow = 0;
-    const char *tolerance = oto_run_log_text(&replay->line, "shadow_tolerance");
-    if (!oto_run_log_number(&replay->line, "probation_ticks", &probation) ||
-        !oto_run_log_number(&replay->line, "shadow_ticks", &shadow)) {
-        return missing(replay, "probation_ticks or shadow_ticks", error);
-    }
-    options->probation_ns = ns_of_ticks(replay, probation);
-    options->shadow_ns = ns_of_ticks(replay, shadow);
-    options->shadow_tolerance = tolerance != NULL ? strtod(tolerance, NULL) : 0.0;
-    options->reset_state = oto_run_log_truth(&replay->line, "begins_anew");
-    options->pace = oto_run_log_truth(&replay->line, "paced") ? SRV_SWAP_PACED : SRV_SWAP_AT_ONCE;
-    return OTO_OK;
-}
-
 static enum oto_status act_swap(struct srv_replay *replay, uint32_t node, struct oto_error *error)
 {
-    struct srv_previous as = {0};
-    struct srv_swap_options options = {.previous = &as};
+    struct srv_previous as;
+    struct srv_swap_options options;
     struct srv_command command = {.kind = SRV_COMMAND_SWAP};
-    enum oto_status status = make_previous(replay, node, &as, error);
-    if (status == OTO_OK) {
-        status = read_wishes(replay, &options, error);
-    }
+    enum oto_status status =
+        srv_logged_swap_read(srv_engine_sim(replay->engine), node, replay->reader, &replay->line, NULL,
+                             replay->anyway ? NULL : "; --replay-anyway takes it", &as, &options, error);
     if (status == OTO_OK) {
         status = srv_swap_load(replay->engine, node, &options, &command.change, error);
     }

@@ -9,7 +9,7 @@
 #include "daemon/log/run_observer.h"
 #include "otolith/hash.h"
 #include "otolith/version.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 #include "daemon/thread/journal.h"
 
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)

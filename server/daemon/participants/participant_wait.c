@@ -1,8 +1,5 @@
 /* Grants and waking, the tick thread's sleep in a mailbox, and the clock's master. */
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+#include "base/futex.h"
 #include "daemon/thread/engine_private.h"
 #include "daemon/participants/participants.h"
 
@@ -11,17 +8,12 @@
 /* Longest sleep: if a participant dies after its answer and before its wake, the tick thread finds the answer after this. */
 #define SLEEP_MAX_NS INT64_C(100000000)
 
-static void futex_wake(uint32_t *word)
-{
-    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
 /* Changes the grant's futex word and wakes its waiters; a thread that is about to wait returns at once. */
 static void ring_bell(struct srv_mailbox *mailbox)
 {
     (void)__atomic_add_fetch(&mailbox->header->grant.futex, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&mailbox->header->participant_waits, __ATOMIC_SEQ_CST) != 0) {
-        futex_wake(&mailbox->header->grant.futex);
+        srv_futex_wake(&mailbox->header->grant.futex);
     }
 }
 
@@ -138,7 +130,7 @@ static bool spin(const struct sleep *sleep)
             if (is_over(sleep)) {
                 return true;
             }
-            srv_spin_pause();
+            srv_pause();
         }
         if (is_called(sleep->engine)) {
             return true;
@@ -160,9 +152,7 @@ static void sleep_until(const struct sleep *sleep, int64_t until_ns)
     __atomic_store_n(&engine->participants.sleeping_on, word, __ATOMIC_SEQ_CST);
     const int64_t left_ns = until_ns - srv_now_ns();
     if (left_ns > 0 && !is_over(sleep) && !is_called(engine)) {
-        const int64_t ns = left_ns < SLEEP_MAX_NS ? left_ns : SLEEP_MAX_NS;
-        const struct timespec timeout = {.tv_sec = 0, .tv_nsec = (long)ns};
-        (void)syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+        srv_futex_wait(word, seen, left_ns < SLEEP_MAX_NS ? left_ns : SLEEP_MAX_NS);
     }
     __atomic_store_n(&engine->participants.sleeping_on, NULL, __ATOMIC_SEQ_CST);
     __atomic_store_n(&header->server_waits, 0, __ATOMIC_RELAXED);
@@ -194,7 +184,7 @@ void srv_participants_wake(struct srv_engine *engine)
     uint32_t *word = __atomic_load_n(&engine->participants.sleeping_on, __ATOMIC_SEQ_CST);
     if (word != NULL) {
         (void)__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
-        futex_wake(word);
+        srv_futex_wake(word);
     }
 }
 

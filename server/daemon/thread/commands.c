@@ -5,13 +5,6 @@
 /* Applies a command at a boundary and fills status and reason of the reply. False: the reply is sent later. */
 typedef bool apply_function(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply);
 
-static bool refuse(struct srv_reply *reply, enum oto_status status, const char *reason)
-{
-    reply->status = status;
-    reply->reason = reason;
-    return true;
-}
-
 void srv_reply_send_now(struct srv_engine *engine, const struct srv_reply *reply)
 {
     srv_state_show(engine); /* the segment shows the effect before the client gets the reply */
@@ -55,10 +48,10 @@ static bool apply_resume(struct srv_engine *engine, const struct srv_command *co
 {
     (void)command;
     if (engine->mode == OTO_MODE_STEP) {
-        return refuse(reply, OTO_INVALID, "mode step advances by step only; set mode realtime or asap first");
+        return srv_reply_refuse(reply, OTO_INVALID, "mode step advances by step only; set mode realtime or asap first");
     }
     if (engine->step_pending) {
-        return refuse(reply, OTO_CONFLICT, "a step is not done yet");
+        return srv_reply_refuse(reply, OTO_CONFLICT, "a step is not done yet");
     }
     engine->paused = false;
     engine->anchored = false;
@@ -69,7 +62,7 @@ static bool apply_resume(struct srv_engine *engine, const struct srv_command *co
 static bool apply_step(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
     if (engine->step_pending) {
-        return refuse(reply, OTO_CONFLICT, "another step is not done yet");
+        return srv_reply_refuse(reply, OTO_CONFLICT, "another step is not done yet");
     }
     if (command->ticks == 0) {
         return true;
@@ -85,7 +78,7 @@ static bool apply_scale(struct srv_engine *engine, const struct srv_command *com
 {
     char number[32];
     if (!(command->scale >= SRV_SCALE_MIN && command->scale <= SRV_SCALE_MAX)) {
-        return refuse(reply, OTO_RANGE, "a scale from 0.001 to 1000000 is accepted");
+        return srv_reply_refuse(reply, OTO_RANGE, "a scale from 0.001 to 1000000 is accepted");
     }
     srv_pacer_set_scale(&engine->pacer, command->scale, srv_now_ns());
     struct srv_text words = srv_text_begin(number, sizeof number);
@@ -96,27 +89,24 @@ static bool apply_scale(struct srv_engine *engine, const struct srv_command *com
 
 static bool apply_mode(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
-    static const char *const names[] = {[OTO_MODE_REALTIME] = "realtime", [OTO_MODE_ASAP] = "asap",
-                                        [OTO_MODE_STEP] = "step", [OTO_MODE_LOCKSTEP] = "lockstep",
-                                        [OTO_MODE_EXTERNAL] = "external"};
     const uint32_t mode = (uint32_t)command->mode;
-    if (mode >= sizeof names / sizeof *names || names[mode] == NULL) {
-        return refuse(reply, OTO_UNSUPPORTED, "modes realtime, asap, step, lockstep and external are accepted");
+    if (oto_mode_name(mode)[0] == '\0') {
+        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "modes realtime, asap, step, lockstep and external are accepted");
     }
     if (engine->feed != NULL && (mode == OTO_MODE_LOCKSTEP || mode == OTO_MODE_EXTERNAL)) {
-        return refuse(reply, OTO_UNSUPPORTED, "a replay follows its log: modes realtime, asap and step are accepted");
+        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "a replay follows its log: modes realtime, asap and step are accepted");
     }
     if (mode == OTO_MODE_LOCKSTEP && !srv_participants_any_waited_for(engine)) {
-        return refuse(reply, OTO_UNSUPPORTED, "mode lockstep needs a participant, and the world has none");
+        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "mode lockstep needs a participant, and the world has none");
     }
     if (mode == OTO_MODE_EXTERNAL && engine->participants.master == NULL) {
-        return refuse(reply, OTO_UNSUPPORTED, "mode external needs a clock.master, and the world has none");
+        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "mode external needs a clock.master, and the world has none");
     }
     engine->mode = command->mode;
     engine->anchored = false;
     srv_rights_set_thread(&engine->rights, command->mode == OTO_MODE_REALTIME);
     __atomic_store_n(&engine->sim->store.header->mode, mode, __ATOMIC_RELAXED);
-    say_mode(engine, "mode ", names[mode]);
+    say_mode(engine, "mode ", oto_mode_name(mode));
     return true;
 }
 
@@ -135,10 +125,10 @@ static bool apply_stop(struct srv_engine *engine, const struct srv_command *comm
 static bool apply_join(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
     if (engine->feed != NULL) {
-        return refuse(reply, OTO_UNSUPPORTED, "this is a replay: what participants gave comes from its log");
+        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "this is a replay: what participants gave comes from its log");
     }
     const char *reason = srv_participant_join(engine, command->mailbox);
-    return reason == NULL || refuse(reply, OTO_EXISTS, reason);
+    return reason == NULL || srv_reply_refuse(reply, OTO_EXISTS, reason);
 }
 
 static bool apply_leave(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
@@ -175,9 +165,9 @@ static void apply_one(struct srv_engine *engine, const struct srv_command *comma
     bool now = true;
     srv_count(engine->sim, OTO_COUNTER_COMMANDS, 1);
     if (!known) {
-        now = refuse(&reply, OTO_UNSUPPORTED, "there is no such command");
+        now = srv_reply_refuse(&reply, OTO_UNSUPPORTED, "there is no such command");
     } else if ((engine->ended || engine->faulted) && !verbs[command->kind].when_over) {
-        now = refuse(&reply, OTO_CLOSED, engine->faulted ? "the run has stopped by a fault" : "the run has ended");
+        now = srv_reply_refuse(&reply, OTO_CLOSED, engine->faulted ? "the run has stopped by a fault" : "the run has ended");
     } else if (srv_command_is_of_sim(command->kind)) {
         now = srv_sim_apply(engine->sim, command, &reply);
     } else {

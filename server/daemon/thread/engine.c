@@ -12,7 +12,7 @@
 #include "daemon/thread/engine_private.h"
 #include "daemon/thread/exit_trap.h"
 #include "daemon/thread/workers.h"
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "sim/checkpoint.h"
 
 #define STOP_TIMEOUT_NS INT64_C(2000000000)

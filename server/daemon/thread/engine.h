@@ -85,15 +85,11 @@ struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node
  * A change is made from the plugin and parameters that the node runs at the time of the call. If another change of that node
  * is applied first, this change is refused with OTO_CONFLICT and has no effect: make it again.
  *
- * srv_change_parameter copies the parameters, sets one of them and runs prepare. srv_change_plugin opens the file, compares
- * ports, kind and state version, carries over the parameters and runs prepare. Both may take milliseconds and may be called
- * from a worker thread, one at a time for each node.
+ * It copies the parameters, sets one of them and runs prepare. That may take milliseconds and may be done in a worker thread,
+ * one at a time for each node.
  */
 enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
                                      struct srv_node_change **change, struct oto_error *error);
-/* Makes the simplest swap: parameters carried over, no probe, no shadow, no probation. */
-enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node, const char *path,
-                                  struct srv_node_change **change, struct oto_error *error);
 
 /*
  * A swap in steps, so that the live state can be copied between them: load (worker), post SNAPSHOT if
@@ -104,7 +100,7 @@ enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, co
 enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_change *change,
                                struct oto_error *error);
 /* If the node runs another plugin of a restored checkpoint, `previous` is the plugin of the world file; otherwise empty. */
-enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous);
+void srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous);
 
 /*
  * The index of a participant by its name. On an unknown name UINT32_MAX, and an error that suggests the nearest one.

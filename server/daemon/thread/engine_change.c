@@ -15,10 +15,9 @@ static enum oto_status begin_change(const struct srv_engine *engine, uint32_t no
     srv_change_base_begin(engine->sim, node, base);
     (void)pthread_mutex_lock(&locked->views_lock);
     const struct srv_node_view *view = &engine->views[node];
-    const enum oto_status status =
-        srv_change_base_fill(base, view->plugin, &view->params, view->own_setup, view->revision, error);
+    srv_change_base_fill(base, view->plugin, &view->params, view->own_setup, view->revision);
     (void)pthread_mutex_unlock(&locked->views_lock);
-    return status;
+    return OTO_OK;
 }
 
 enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
@@ -58,31 +57,14 @@ enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_
     return status;
 }
 
-enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node, const char *path,
-                                  struct srv_node_change **change, struct oto_error *error)
-{
-    const struct srv_swap_options options = {.plugin = path};
-    enum oto_status status = srv_swap_load(engine, node, &options, change, error);
-    if (status == OTO_OK) {
-        status = srv_swap_ready(engine, *change, error);
-        if (status != OTO_OK) {
-            (void)srv_change_free(*change);
-            *change = NULL;
-        }
-    }
-    return status;
-}
-
-enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous)
+void srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous)
 {
     const struct srv_node_config *config = engine->sim->nodes[node].config;
-    memset(previous, 0, sizeof *previous);
-    if (config->replacement.plugin == NULL || config->replacement.plugin == config->plugin) {
-        return OTO_OK;
+    *previous = (struct srv_previous){.plugin = NULL};
+    if (config->replacement.plugin != NULL && config->replacement.plugin != config->plugin) {
+        *previous = (struct srv_previous){.plugin = oto_plugin_hold(config->plugin),
+                                          .params = oto_params_copy(&config->params)};
     }
-    const enum oto_status status = oto_params_copy(&config->params, &previous->params, NULL);
-    previous->plugin = status == OTO_OK ? oto_plugin_hold(config->plugin) : NULL;
-    return status;
 }
 
 void srv_views_update(struct srv_engine *engine, const struct srv_reply *reply)

@@ -1,5 +1,3 @@
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "daemon/thread/engine_private.h"

@@ -1,7 +1,6 @@
 #include "daemon/thread/journal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "daemon/thread/engine_private.h"
 

@@ -1,9 +1,7 @@
-#include <linux/futex.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/futex.h"
 #include "daemon/thread/engine_private.h"
 #include "base/text.h"
 
@@ -109,7 +107,7 @@ void srv_wake_readers(struct srv_engine *engine)
     engine->last_wake_ns = engine->now_ns;
     if (__atomic_load_n(&engine->waiters, __ATOMIC_RELAXED) != 0) {
         srv_word_add(&engine->sim->store.header->counter[OTO_COUNTER_WAKES], 1);
-        (void)syscall(SYS_futex, &engine->sim->store.header->tick_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+        srv_futex_wake(&engine->sim->store.header->tick_futex);
     }
 }
 

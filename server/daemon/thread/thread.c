@@ -1,7 +1,6 @@
 #include <signal.h>
-#include <string.h>
 
-#include "sim/fpu.h"
+#include "base/fpu.h"
 #include "daemon/thread/engine_private.h"
 #include "daemon/thread/exit_trap.h"
 #include "daemon/thread/journal.h"

@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/futex.h"
 #include "daemon/thread/engine_private.h"

@@ -96,7 +96,7 @@ class World:
     def attach(self):
         def attempt():
             try:
-                return otolith.World("w", name="test", timeout_s=20)
+                return otolith.World("w", name="test", timeout_s=DEADLINE_S)
             except otolith.OtolithError:
                 return None
         assert until(lambda: self.server.poll() is not None or self.attached(attempt())), "the server does not answer"

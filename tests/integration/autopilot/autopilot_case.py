@@ -7,7 +7,7 @@ import pathlib
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 WORLD = """
 world: test
@@ -32,6 +32,7 @@ class AutopilotCase(OtolithCase):
     program = str(BIN / "otolith")
     bridge_program = None
     imu_hz = 1000
+    world_text = WORLD
 
     def setUp(self):
         super().setUp()
@@ -42,7 +43,7 @@ class AutopilotCase(OtolithCase):
         for process in reversed(self.processes):
             if process.poll() is None:
                 process.terminate()
-                process.wait(timeout=60)
+                process.wait(timeout=PATIENCE_S)
 
     def start(self, *command, log):
         with open(self.path / log, "ab") as out:
@@ -54,7 +55,7 @@ class AutopilotCase(OtolithCase):
         return (self.path / name).read_text(errors="replace")
 
     def start_world(self, *options, mode="external"):
-        text = WORLD.replace("MODE", mode).replace("IMU_HZ", str(self.imu_hz))
+        text = self.world_text.replace("MODE", mode).replace("IMU_HZ", str(self.imu_hz))
         (self.path / "world.yaml").write_text(text)
         self.world = self.start(self.program, "run", self.path / "world.yaml", "--quiet", "--summary", self.path / "summary.json", *options, log="world.log")
         self.until(lambda: self.call("ls", "--world", "test").returncode == 0 or self.world.poll() is not None, "the world")
@@ -72,7 +73,7 @@ class AutopilotCase(OtolithCase):
     def end(self, process, code=0):
         """Ends a program as SIGTERM does."""
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(timeout=60), code, self.log("bridge.log") + self.log("world.log"))
+        self.assertEqual(process.wait(timeout=PATIENCE_S), code, self.log("bridge.log") + self.log("world.log"))
 
     def end_world(self):
         """The summary of its run."""

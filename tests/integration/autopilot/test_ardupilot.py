@@ -6,10 +6,21 @@ import re
 import signal
 import socket
 import struct
+import threading
 import unittest
 
 from autopilot_case import AutopilotCase
 
+TWO = """
+world: test
+seed: 3
+clock: {rate_hz: 1000, mode: lockstep}
+participants: [{name: left, wait_limit_s: 3600}, {name: right, wait_limit_s: 3600}]
+vehicles:
+  - {name: a, motion: {plugin: motion_multirotor, controls: left}, nodes: [{name: imu, plugin: mems_imu, rate_hz: 1000}]}
+  - {name: b, motion: {plugin: motion_multirotor, controls: right}, nodes: [{name: imu, plugin: mems_imu, rate_hz: 1000}]}
+publish: false
+"""
 HOVER_US = 1678  # of the default quadrotor: sqrt(1.5 kg g / 4 / 8 N)
 
 
@@ -43,9 +54,11 @@ class Sitl:
         assert not re.search(r":\s", line), line
         return json.loads(line)
 
-    def frame(self, pwm, patience=600):
-        """One frame; a second reply to an earlier one has an instant that is known."""
+    def frame(self, pwm, patience=600, over=None):
+        """One frame; a second reply to an earlier one has an instant that is known. None: the event `over` came first."""
         for _ in range(patience):
+            if over is not None and over.is_set():
+                return None
             self.send(pwm)
             try:
                 while (state := self.receive(timeout_s=0.1))["timestamp"] <= self.last_s:
@@ -62,7 +75,6 @@ class LossyRoad:
     """Between partner and bridge: loses, repeats and reorders packets in both directions, by a fixed seed."""
 
     def __init__(self, port, seed):
-        import threading
         self.random, self.target, self.peer, self.held = random.Random(seed), ("127.0.0.1", port), None, None
         self.near, self.far = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
         self.near.bind(("127.0.0.1", 0))
@@ -231,6 +243,51 @@ class OtolithArdupilot(AutopilotCase):
         self.end(bridge)
         self.assertIn("1 restarts of the autopilot", self.log("bridge.log"))
 
+    def test_two_autopilots_fly_in_lockstep_with_one_world_and_their_bridges_may_be_killed(self):
+        """At 400 and 250 frames a second; the world waits for both, so that a replay of the controls gives the same bits."""
+        self.world_text = TWO
+        self.start_world("--log", self.path / "flight.log")
+        pilots = {}
+        for name, rate_hz in (("left", 400), ("right", 250)):
+            bridge, port = self.start_bridge("--participant", name)
+            pilots[name] = [bridge, port, self.sitl(port, rate_hz=rate_hz), threading.Event(), []]
+        self.assertEqual(self.log("bridge.log").count("lockstep: the world waits for the autopilot"), 2)
+
+        over = threading.Event()
+
+        def fly(partner, pwm, half, altitudes):
+            """Left flies until right has made its two seconds: the world waits for both."""
+            while not over.is_set() and (state := partner.frame([pwm] * 4, patience=6000, over=over)) is not None:
+                altitudes.append((state["timestamp"], -state["position"][2]))
+                if partner.rate_hz == 250 and len(altitudes) == 250:
+                    half.set()
+                if partner.rate_hz == 250 and len(altitudes) == 500:
+                    over.set()
+
+        flights = [threading.Thread(target=fly, args=(partner, 1900 if name == "left" else 1000, half, altitudes))
+                   for name, (_, _, partner, half, altitudes) in pilots.items()]
+        self.addCleanup(over.set)
+        for flight in flights:
+            flight.start()
+        self.assertTrue(pilots["right"][3].wait(timeout=600))
+        for _ in range(3):
+            pilots["right"][0].send_signal(signal.SIGKILL)
+            pilots["right"][0].wait(timeout=60)
+            pilots["right"][0], _ = self.start_bridge("--participant", "right", port=pilots["right"][1])
+        for flight in flights:
+            flight.join(timeout=600)
+            self.assertFalse(flight.is_alive())
+        for name, rate_hz in (("left", 400), ("right", 250)):
+            altitudes = pilots[name][4]
+            self.assertAlmostEqual(altitudes[-1][0], 2.0, delta=0.05)  # a frame that a killed bridge did not answer is made again
+            self.assertEqual(sorted(altitudes), altitudes)
+            self.end(pilots[name][0])
+        self.assertGreater(pilots["left"][4][-1][1], 5.0)
+        self.assertAlmostEqual(pilots["right"][4][-1][1], 0.1, delta=0.05)
+        self.end_world()
+        self.otolith("run", "--replay", self.path / "flight.log", "--mode", "asap", "--log", self.path / "again.log", "--quiet")
+        self.otolith("verify", self.path / "flight.log", self.path / "again.log")
+
     def test_the_bridge_is_killed_ten_times_while_the_world_runs(self):
         bridge, port = self.begin()
         partner = self.sitl(port)
@@ -241,7 +298,7 @@ class OtolithArdupilot(AutopilotCase):
                 self.assertGreater(state["timestamp"], last_s)
                 last_s, frames = state["timestamp"], frames + 1
             bridge.send_signal(signal.SIGKILL)
-            bridge.wait(timeout=60)
+            bridge.wait(timeout=300)
             bridge, _ = self.start_bridge(port=port)
         partner.frame([HOVER_US] * 4)
         self.end(bridge)
@@ -286,7 +343,7 @@ class OtolithArdupilot(AutopilotCase):
         self.start(self.program, "run", self.path / "plain.yaml", "--quiet", log="world.log")
         self.until(lambda: self.call("ls", "--world", "test").returncode == 0, "the world")
         bridge = self.start(self.path.__class__(self.program).with_name(self.bridge_program), "--world", "test", log="bridge.log")
-        self.assertEqual(bridge.wait(timeout=60), 1)
+        self.assertEqual(bridge.wait(timeout=300), 1)
         self.assertIn("controls no vehicle", self.log("bridge.log"))
 
 

@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 OTOLITH = str(BIN / "otolith")
@@ -115,7 +115,7 @@ class Live(Case):
         self.otolith("swap", "clitest/car/imu", self.world, code=1)
         self.sample()
         self.server.terminate()
-        self.server.wait(timeout=30)
+        self.server.wait(timeout=PATIENCE_S)
         with open(record, newline="") as file:
             numbers = [int(row["seq"]) for row in csv.DictReader(file)]
         self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
@@ -163,7 +163,7 @@ class Live(Case):
             self.otolith("record", "second/car/imu", "--for", "100ms", "-o", self.path / "second.mcap")
         finally:
             other.terminate()
-            other.wait(timeout=30)
+            other.wait(timeout=PATIENCE_S)
 
     def test_a_negative_number_is_no_option_wherever_it_stands(self):
         self.start()
@@ -171,6 +171,9 @@ class Live(Case):
         self.assertLess(self.sample()["linear_acceleration"]["y"], -90.0)
         self.assertIn("'-1'", self.otolith("step", -1, code=2))
         self.assertIn("'-2'", self.otolith("scale", -2, code=2))
+        self.assertIn("'-5s' is not a duration", self.otolith("seek", "-5s", code=1))
+        for command in (["run", "--for"], ["swap", "car/imu", "mems_imu", "--shadow"], ["allan", "log.csv", "--tau-min"], ["sense", "--seed"]):
+            self.assertIn("'-3'", self.otolith(*command, "-3", code=2))
 
     def test_top_prints_json_with_each_topic(self):
         self.start()
@@ -201,6 +204,7 @@ class Plugins(Case):
         params = {row["param"]: row for row in json.loads(self.otolith("params", "mems_imu", "--json"))}
         self.assertEqual(params["law"]["accepted"], "mems|mavs")
         self.assertEqual(params["temperature_degc"]["accepted"], "-273.15 to 1000|world")
+        self.assertEqual(params["taps"]["accepted"], "true|false")
         self.assertEqual(params["accelerometer.constant_bias_m_s2"]["default"], "[0, 0, 0]")
         self.assertIn("there is no plugin 'nope'", self.otolith("params", "nope", code=1))
 

@@ -3,7 +3,9 @@
 
 Completion in bash, zsh and fish, typed without a terminal, beside a running world. A shell that is not installed is skipped.
 """
+import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import unittest
 
 BIN, SOURCE = (pathlib.Path(argument) for argument in sys.argv[1:3])
 sys.path.insert(0, str(SOURCE / "tests/support"))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 FOLDER = SOURCE / "tools/completion"
 # Types a line: its words as readline splits them follow it.
@@ -20,6 +22,13 @@ source "$1"
 COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3))
 _otolith 2>/dev/null
 printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+# zsh completes in its line editor only: a zsh in a terminal reports that its editor has started, gets a line and a TAB, and writes its
+# line to a file at Ctrl-X.
+ZSHRC = """PS1= fpath=({folder} $fpath); autoload -U compinit; compinit -u -D
+start() {{ : > {path}/started }}; zle -N zle-line-init start
+finish() {{ print -rn -- "$BUFFER" > {path}/part; mv {path}/part {path}/line; exit }}; zle -N finish; bindkey "^X" finish
 """
 
 
@@ -36,7 +45,7 @@ class Completion(OtolithCase):
         self.until(lambda: self.call("ls").returncode == 0 and "demo/car/imu" in self.call("ls").stdout, "the world")
 
     def run_shell(self, words, cwd=None):
-        done = subprocess.run([str(word) for word in words], env=self.environment, capture_output=True, text=True, timeout=60, cwd=cwd)
+        done = subprocess.run([str(word) for word in words], env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S, cwd=cwd)
         self.assertEqual(done.stderr, "")
         return [line for line in done.stdout.splitlines() if line]
 
@@ -93,10 +102,34 @@ class Completion(OtolithCase):
         script = f"source {FOLDER}/otolith.fish; complete -C 'otolith echo demo/car/i'"
         self.assertEqual([line.split("\t")[0] for line in self.run_shell(["fish", "--no-config", "-c", script])], ["demo/car/imu"])
 
-    def test_zsh_accepts_its_file(self):
+    def type_in_zsh(self, typed):
+        """What the line is after a TAB."""
+        started, line = self.path / "started", self.path / "line"
+        for file in (started, line):
+            file.unlink(missing_ok=True)
+        (self.path / ".zshrc").write_text(ZSHRC.format(folder=FOLDER, path=self.path))
+        keyboard, terminal = pty.openpty()
+        shell = subprocess.Popen(["zsh", "-d", "-i"], env=dict(self.environment, TERM="dumb", ZDOTDIR=str(self.path)), cwd=SOURCE, stdin=terminal,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            self.until(started.exists, "the line editor of zsh")
+            os.write(keyboard, f"{typed}\t\x18".encode())
+            self.until(line.exists, f"the completion of '{typed}'")
+        finally:
+            shell.kill()
+            shell.wait()
+            os.close(keyboard)
+            os.close(terminal)
+        return line.read_text()
+
+    def test_zsh_completes_topics_options_and_files(self):
         if shutil.which("zsh") is None:
             self.skipTest("there is no zsh")
-        self.assertEqual(self.run_shell(["zsh", "-f", "-n", FOLDER / "_otolith"]), [])
+        self.start_world()
+        self.assertEqual(self.type_in_zsh("otolith ec"), "otolith echo ")
+        self.assertEqual(self.type_in_zsh("otolith echo demo/car/im"), "otolith echo demo/car/imu ")
+        self.assertEqual(self.type_in_zsh("otolith run --che"), "otolith run --checkpoint=")
+        self.assertEqual(self.type_in_zsh("otolith run configs/worlds/mini"), "otolith run configs/worlds/minimal.yaml ")
 
 
 if __name__ == "__main__":

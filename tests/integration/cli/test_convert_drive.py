@@ -35,7 +35,7 @@ class Converts(unittest.TestCase):
         self.directory.cleanup()
 
     def call(self, *words, code=0):
-        done = subprocess.run([sys.executable, "-B", TOOL, *words], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-B", TOOL, *words], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout if code == 0 else done.stderr
 
@@ -47,7 +47,7 @@ class Converts(unittest.TestCase):
         """The printed command; a drive of seconds is not enough, but nothing of it may be refused."""
         words = command.split()
         self.assertEqual(words[:3], ["otolith", "calibrate", "mount"])
-        done = subprocess.run([BIN / "otolith", *words[1:], "--json"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([BIN / "otolith", *words[1:], "--json"], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 

@@ -17,7 +17,7 @@ class Environment(unittest.TestCase):
     def run_it(self, *more, code=0, **changed):
         options = dict(MUNICH, **{f"--{name}": value for name, value in changed.items()})
         words = [word for pair in options.items() if pair[1] is not None for word in pair]
-        done = subprocess.run([OTOLITH, "environment", *words, *more], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([OTOLITH, "environment", *words, *more], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
         return done.stdout if code == 0 else done.stderr
 
@@ -119,7 +119,7 @@ class Felt(unittest.TestCase):
             path = pathlib.Path(folder)
             (path / "w.yaml").write_text(WORLD.format(environment=environment, vibration=vibration, params=params))
             done = subprocess.run([OTOLITH, "run", path / "w.yaml", "-q", "-P", f"--csv=car/imu={path}/imu.csv"],
-                                  env=dict(os.environ, XDG_RUNTIME_DIR=folder), capture_output=True, text=True, timeout=60)
+                                  env=dict(os.environ, XDG_RUNTIME_DIR=folder), capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(path / "imu.csv", encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))

@@ -42,7 +42,7 @@ class Estimate(unittest.TestCase):
 
     def run_it(self, *arguments, code=0, **options):
         done = subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
-                              timeout=120, cwd=self.path, **options)
+                              timeout=300, cwd=self.path, **options)
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
         return done
 

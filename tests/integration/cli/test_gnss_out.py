@@ -13,7 +13,7 @@ import unittest
 
 PROGRAMS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 sys.path.insert(0, str(SOURCE / "tests/support"))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 WORLD = """
 world: drive
@@ -73,7 +73,7 @@ class GnssOut(OtolithCase):
     def decode(self, data):
         if shutil.which("gpsdecode") is None:
             self.skipTest("gpsdecode (package gpsd-clients) is not installed")
-        done = subprocess.run(["gpsdecode"], input=data, capture_output=True, timeout=60, check=True)
+        done = subprocess.run(["gpsdecode"], input=data, capture_output=True, timeout=PATIENCE_S, check=True)
         return [json.loads(line) for line in done.stdout.decode().splitlines() if '"TPV"' in line]
 
     def expect_report(self, report):
@@ -93,7 +93,7 @@ class GnssOut(OtolithCase):
 
     def test_gpsd_reads_ubx(self):
         data = subprocess.run([self.program, "gnss-out", "car/gnss", "--ubx", "-n", "5"], env=self.environment,
-                              capture_output=True, timeout=60, check=True).stdout
+                              capture_output=True, timeout=PATIENCE_S, check=True).stdout
         self.assertEqual(len(data), 5 * 100)
         reports = self.decode(data)
         self.assertGreaterEqual(len(reports), 4)
@@ -108,7 +108,7 @@ class GnssOut(OtolithCase):
         path = self.path / "fixes.nmea"
         path.write_text(self.nmea(count=4))
         done = subprocess.run(["gpsbabel", "-t", "-i", "nmea", "-f", str(path), "-o", "geojson", "-F", "-"], capture_output=True,
-                              text=True, timeout=60, check=True)
+                              text=True, timeout=PATIENCE_S, check=True)
         features = json.loads(done.stdout)["features"]
         points = [point for feature in features for point in feature["geometry"]["coordinates"]]
         self.assertGreaterEqual(len(points), 4)
@@ -178,7 +178,7 @@ class GnssOut(OtolithCase):
         _, place = self.start("--tcp=0", "--ubx")
         host, port = place.rsplit(":", 1)
         for _ in range(2):
-            with socket.create_connection((host, int(port)), timeout=30) as client:
+            with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as client:
                 data = self.read_until(lambda c=client: c.recv(4096), b"\xb5\x62\x01\x07")
             self.assertEqual(data[:4], b"\xb5\x62\x01\x07")
             latitude = struct.unpack_from("<i", data, 6 + 28)[0] * 1e-7

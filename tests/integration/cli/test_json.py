@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1))
 
@@ -79,7 +79,7 @@ class Json(OtolithCase):
                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.until(file.exists, "the recording")
         self.otolith("step", 1100)
-        facts = json.loads(recorder.communicate(timeout=60)[0])
+        facts = json.loads(recorder.communicate(timeout=PATIENCE_S)[0])
         self.assertGreaterEqual(facts.pop("samples"), 1300)  # and events
         self.assertEqual(facts, {"file": str(file), "lost": 0})
 

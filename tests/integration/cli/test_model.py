@@ -22,7 +22,7 @@ TABLES = {"catr": ("motion_catr.csv", "catr_golden.csv"), "ctrv": ("motion_ctrv.
 
 
 def model(*arguments, code=0):
-    result = subprocess.run([OTOLITH, "model", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    result = subprocess.run([OTOLITH, "model", *map(str, arguments)], capture_output=True, text=True, timeout=300)
     assert result.returncode == code, result.stderr
     return result
 
@@ -151,7 +151,7 @@ vehicles:
 """)
         summary = self.path / "summary.json"
         environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
-        subprocess.run([OTOLITH, "run", str(world), "--for", "4s", "--summary", str(summary)], check=True, timeout=60,
+        subprocess.run([OTOLITH, "run", str(world), "--for", "4s", "--summary", str(summary)], check=True, timeout=300,
                        capture_output=True, env=environment)
         topics = json.loads(summary.read_text())["topics"]
         last = {name: topics[f"modeltruth/{name}/imu"]["last"] for name in ("car", "bicycle", "tyres", "drone")}

@@ -74,7 +74,7 @@ class Motions(unittest.TestCase):
         command = [OTOLITH, "run", str(self.path / "world.json"), "--for", "3s", "--quiet", "--no-publish"]
         for topic, table in tables.items():
             command += ["--csv", f"motions/car/{topic}={table}"]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=120,
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300,
                                 env=os.environ | {"XDG_RUNTIME_DIR": self.directory.name})
         self.assertEqual(result.returncode, 0, result.stderr)
         return [{int(row["t_ns"]): row for row in csv.DictReader(io.StringIO(table.read_text()))} for table in tables.values()]
@@ -113,7 +113,7 @@ class Motions(unittest.TestCase):
         world.write_text("world: bad\nvehicles:\n  - name: car\n    motion:\n      plugin: motion_script\n      params:\n"
                          "        speed_m_s: 5\n        segments:\n          - {kind: cruise, duration_s: 1}\n"
                          "          - {kind: slalom, count: 3}\n")
-        result = subprocess.run([OTOLITH, "check", str(world)], capture_output=True, text=True, timeout=60)
+        result = subprocess.run([OTOLITH, "check", str(world)], capture_output=True, text=True, timeout=300)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("segments[1]: a slalom needs a speed that is not 0 and a distance_m above 0", result.stderr)
         self.assertIn("bad/car/motion", result.stderr)
@@ -121,7 +121,7 @@ class Motions(unittest.TestCase):
     def test_an_end_without_a_generated_drive_is_refused(self):
         world = self.path / "bad.yaml"
         world.write_text("world: bad\nvehicles:\n  - {name: car, motion: {plugin: motion_script, params: {duration_s: 5}}}\n")
-        result = subprocess.run([OTOLITH, "check", str(world)], capture_output=True, text=True, timeout=60)
+        result = subprocess.run([OTOLITH, "check", str(world)], capture_output=True, text=True, timeout=300)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("duration_s: 5 is given, but nothing is generated", result.stderr)
 

@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1))
 OTOLITH = str(BIN / "otolith")
@@ -67,7 +67,7 @@ class Files(Case):
         reader = subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE, text=True)
         done = self.run_world("--for", "1s", "--summary", fifo)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(reader.communicate(timeout=60)[0])["ticks"], 1000)
+        self.assertEqual(json.loads(reader.communicate(timeout=PATIENCE_S)[0])["ticks"], 1000)
         self.assertTrue(stat.S_ISFIFO(os.stat(fifo).st_mode))
 
     def test_a_checkpoint_follows_a_link_and_leaves_a_device(self):
@@ -142,7 +142,7 @@ class Losses(Case):
         run.send_signal(signal.SIGCONT)
         self.until(lambda: int(self.rows(path)[-1]["t_ns"]) > 1_000_000 * (before + ring), "samples behind the gap")
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=60)
+        _, said = run.communicate(timeout=PATIENCE_S)
         return run.returncode, said, self.rows(path), json.loads(summary.read_text())
 
     def test_lost_samples_are_reported_and_fail_the_run(self):
@@ -173,7 +173,7 @@ class Losses(Case):
         os.kill(host, signal.SIGKILL)
         self.until(lambda: any(int(row["flags"]) & 1 << 17 for row in self.rows(path)), "a stale sample")
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=60)
+        _, said = run.communicate(timeout=PATIENCE_S)
         self.assertEqual(run.returncode, 130, said)
         rows = self.rows(path)
         self.assertEqual(list(rows[0])[-1], "flags")
@@ -202,7 +202,7 @@ class Ends(Case):
                          paths["summary"], "--log", paths["log"], "--checkpoint", paths["checkpoint"], mode=mode)
         self.until(lambda: paths["imu.csv"].exists() and paths["imu.csv"].stat().st_size > 10000, "the first samples")
         run.send_signal(number)
-        _, said = run.communicate(timeout=60)
+        _, said = run.communicate(timeout=PATIENCE_S)
         return run.returncode, said, paths
 
     def test_all_outputs_of_an_interrupted_run_end_at_one_tick(self):
@@ -225,7 +225,7 @@ class Ends(Case):
         run = self.spawn("--csv", f"car/motion={path}")
         self.until(lambda: path.exists() and path.stat().st_size > 10000, "the first samples")
         run.kill()
-        run.wait(timeout=60)
+        run.wait(timeout=PATIENCE_S)
         text = path.read_text()
         self.assertTrue(text.endswith("\n"))
         self.assertEqual(len({line.count(",") for line in text.splitlines()}), 1)

@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 DEG = math.pi / 180
@@ -97,7 +97,7 @@ class Parts(OtolithCase):
         world.write_text("world: parts\nvehicles:\n  - name: car\n    motion: {plugin: motion_script}\n    nodes:\n"
                          "      - {name: imu, plugin: mems_imu, rate_hz: 100, part: mavs.yaml, unit: 3}\n")
         done = subprocess.run([BIN / "otolith", "check", world], env=self.environment, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("temperature_bias_rad_s_degc = 0.349", done.stderr)  # 20 deg/s for each degree
 
@@ -118,7 +118,7 @@ vehicles:
         params: {magnetic_field_enu_ut: [27.5550, -2.4169, -16.0849]}
 """)
         done = subprocess.run([BIN / "otolith", "check", world], env=self.environment, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         said = done.stderr.splitlines()
         self.assertEqual(len(said), 4, done.stderr)
@@ -131,7 +131,7 @@ vehicles:
             self.assertIn(words, line)
         world.write_text(world.read_text().replace("[21.0, 1.5, 43.6]", "[1.5, 21.0, -43.6]"))
         done = subprocess.run([BIN / "otolith", "check", world], env=self.environment, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=PATIENCE_S)
         self.assertNotIn("odd.yaml:3:", done.stderr)  # the same field in the right axes
 
     WALKING = '''part: my/walking

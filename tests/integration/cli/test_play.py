@@ -1,15 +1,18 @@
 """A recording that is played: the same samples in shared memory and on the wire, with seek, speed and gaps."""
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import unittest
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1))
 OTOLITH = str(BIN / "otolith")
@@ -50,7 +53,7 @@ class Playbacks(OtolithCase):
                                     stderr=subprocess.PIPE, text=True)
         self.until(again.exists, "the recording of the playback")
         self.otolith("resume")
-        _, errors = recorder.communicate(timeout=60)
+        _, errors = recorder.communicate(timeout=PATIENCE_S)
         self.assertEqual(recorder.returncode, 0, errors)
         self.assertIn(" 0 lost", errors)
         facts = json.loads(self.otolith("verify", again, "--json"))  # the world of the file that was played, computed again
@@ -64,6 +67,39 @@ class Playbacks(OtolithCase):
         self.assertGreaterEqual(int(seq[1]), 500)
         self.assertIn("is not in it", self.otolith("seek", "9s", code=1))
         self.assertIn("no meaning", self.otolith("set", "car/imu", "a", "1", code=1))
+
+    @unittest.skipUnless((BIN / "otolith-web").exists(), "this build has no otolith-web")
+    def test_a_playback_has_a_page_that_comes_back_and_ends_with_it(self):
+        self.play("--paused", "--hold")
+        self.until(lambda: self.call("web").returncode == 0, "the page")
+        link = self.otolith("web").strip()
+        self.assertIn(b"<title>otolith</title>", urllib.request.urlopen(link, timeout=60).read())
+        self.otolith("seek", "2s")  # a new run, which the same page follows
+        self.assertEqual(self.otolith("web").strip(), link)
+        page = self.page_pid()
+        os.kill(page, signal.SIGKILL)
+        self.until(lambda: self.page_pid() not in (0, page), "another page")
+        self.until(lambda: self.answers(link), "its answer at the same link")
+        page = self.page_pid()
+        self.server.terminate()
+        self.assertEqual(self.server.wait(timeout=60), 0)
+        self.assertIn(f"rec in the browser: {link}", self.server.stderr.read())
+        self.assertFalse(pathlib.Path(f"/proc/{page}").exists())
+
+    def page_pid(self):
+        out = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(self.server.pid)], capture_output=True, text=True, check=False).stdout
+        return next((int(line.split()[0]) for line in out.splitlines() if line.split()[1] == "otolith-web"), 0)
+
+    def answers(self, link):
+        try:
+            return urllib.request.urlopen(link, timeout=60).status == 200
+        except OSError:
+            return False
+
+    @unittest.skipUnless((BIN / "otolith-web").exists(), "this build has no otolith-web")
+    def test_a_playback_without_a_page_says_so(self):
+        self.play("--paused", "--hold", "--no-web")
+        self.assertIn("no page", self.otolith("web", code=1))
 
     def test_a_playback_ends_with_its_file(self):
         self.assertIn("0 s to 4 s", self.call("play", self.file, "--speed", "20", "--no-publish").stderr)

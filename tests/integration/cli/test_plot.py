@@ -26,7 +26,7 @@ class Plot(unittest.TestCase):
         self.folder.cleanup()
 
     def run_it(self, *arguments, code=0):
-        done = subprocess.run([*map(str, arguments)], env=self.environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*map(str, arguments)], env=self.environment, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
         return done.stderr
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
 from npm import npm_folder  # noqa: E402
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN, BUILD, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 OTOLITH = str(BIN / "otolith")
@@ -99,7 +99,7 @@ class Recordings(OtolithCase):
         self.otolith("swap", "car/imu", "mems_imu")
         self.otolith("set", "car/odo", "scale_error_percent", "1")
         recorder.send_signal(signal.SIGINT)
-        self.assertIn(recorder.wait(timeout=60), (0, 1))  # 1: a busy machine lost samples of a world in real time
+        self.assertIn(recorder.wait(timeout=PATIENCE_S), (0, 1))  # 1: a busy machine lost samples of a world in real time
         facts = self.verify()
         self.assertTrue(facts["same"])
         self.assertGreaterEqual(facts["inputs"], 2)
@@ -191,7 +191,7 @@ vehicles:
         recorder = subprocess.Popen([OTOLITH, "record", "-o", str(self.file)], env=self.environment)
         self.until(lambda: self.file.exists() and self.file.stat().st_size > 150000, "two chunks")
         recorder.send_signal(signal.SIGKILL)
-        recorder.wait(timeout=30)
+        recorder.wait(timeout=PATIENCE_S)
         facts = self.verify()
         self.assertTrue(facts["same"])
         self.assertFalse(facts["complete"])

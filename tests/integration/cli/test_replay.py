@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN, EXAMPLES = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
@@ -65,7 +65,7 @@ class Replays(OtolithCase):
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
-            process.wait(timeout=30)
+            process.wait(timeout=PATIENCE_S)
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
@@ -93,7 +93,7 @@ class Replays(OtolithCase):
 
     def end(self, process):
         process.terminate()
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 0, said)
 
     def entries(self, log=None):
@@ -143,7 +143,7 @@ class Replays(OtolithCase):
         self.otolith("get", "car/imu")
         self.otolith("checkpoint", self.path / "at.ckpt")
         self.otolith("step", 1900)
-        self.assertIn("the same as logged", server.communicate(timeout=60)[1])
+        self.assertIn("the same as logged", server.communicate(timeout=PATIENCE_S)[1])
         self.assert_same(again)
 
     def test_sets_swaps_and_faults_come_again_at_their_ticks(self):
@@ -180,7 +180,7 @@ class Replays(OtolithCase):
         physics = subprocess.Popen([str(EXAMPLES / "example_physics_process"), "500"],
                                    env=dict(self.environment, OTOLITH_WORLD="given"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.processes.append(physics)
-        said = physics.communicate(timeout=60)
+        said = physics.communicate(timeout=PATIENCE_S)
         self.assertEqual(physics.returncode, 0, said)
         # The participant does not wait for the server to make its last tick.
         self.until_of(server, lambda: len(self.actions()) >= 500, "its 500 inputs")
@@ -198,7 +198,7 @@ class Replays(OtolithCase):
                                    env=dict(self.environment, OTOLITH_WORLD="given"), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         self.processes.append(physics)
-        said = physics.communicate(timeout=60)
+        said = physics.communicate(timeout=PATIENCE_S)
         self.assertEqual(physics.returncode, 0, said)
         self.otolith("set", "ball/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]", "--world", "given")
         self.end(server)
@@ -303,7 +303,7 @@ class Replays(OtolithCase):
         self.until_of(process, lambda: facts.exists() and self.log.exists() and 0 < self.saved() < self.newest() - 100,
                       "a checkpoint that the log has passed")
         os.kill(json.loads(facts.read_text())["pid"], signal.SIGKILL)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 0, said)
         self.assertIn("died of SIGKILL", said)
         return self.path / "run.log.1"
@@ -366,7 +366,7 @@ class Replays(OtolithCase):
         self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
         self.wait_until_tick(400, server)
         server.kill()
-        server.wait(timeout=30)
+        server.wait(timeout=PATIENCE_S)
         with self.log.open("a") as file:
             file.write('{"entry": "hash')
         again, said = self.replay("--log-hashes", "10")

@@ -42,7 +42,7 @@ MAG = "      - {name: mag, plugin: magnetometer, rate_hz: 50, params: {magnetome
 
 class Rest(OtolithCase):
     program = OTOLITH
-    timeout_s = 240
+    timeout_s = 300
 
     def test_rest_through_sense_and_allan_gives_back_n_b_and_k(self):
         """The two commands of clients/cli/README.md, on the three axes of the gyroscope."""

@@ -60,7 +60,7 @@ class Supervised(unittest.TestCase):
     def tearDown(self):
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=300)
         self.log.close()
         self.directory.cleanup()
 
@@ -69,7 +69,7 @@ class Supervised(unittest.TestCase):
                                         stdout=subprocess.DEVNULL, stderr=self.log)
 
     def until(self, condition, what):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while True:
             result = condition()
             if result:
@@ -87,7 +87,7 @@ class Supervised(unittest.TestCase):
 
     def otolith(self, *arguments):
         return subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=300)
 
     def running(self, other_than=None):
         facts = self.facts()
@@ -156,7 +156,7 @@ class Supervised(unittest.TestCase):
         self.until(lambda: self.running(first["epoch"]), "the next run")
         self.until(lambda: self.samples("guarded/car/imu") > 30, "samples of the next run")
         self.process.terminate()
-        self.assertEqual(self.process.wait(timeout=60), 0, self.said())
+        self.assertEqual(self.process.wait(timeout=300), 0, self.said())
         entries = [json.loads(line) for line in (self.path / "run.log.1").read_text().splitlines()]
         self.assertEqual([entry["node"] for entry in entries if entry["entry"] == "quarantine"], ["car/bad"])
         done = self.otolith("run", "--replay", self.path / "run.log.1", "--quiet", "--mode", "asap")
@@ -179,7 +179,7 @@ class Supervised(unittest.TestCase):
             facts = self.until(lambda: self.running(epoch), "the world")
             epoch = facts["epoch"]
             os.kill(facts["pid"], signal.SIGSEGV)
-        self.assertEqual(self.process.wait(timeout=60), 128 + signal.SIGSEGV)
+        self.assertEqual(self.process.wait(timeout=300), 128 + signal.SIGSEGV)
         self.assertIn("third time within a minute", self.said())
 
     def restore_where_no_run_can_start(self, *options):
@@ -194,7 +194,7 @@ class Supervised(unittest.TestCase):
             except otolith.OtolithError as refusal:
                 replies.put(str(refusal))
 
-        with otolith.World("guarded", timeout_s=60) as world:
+        with otolith.World("guarded", timeout_s=300) as world:
             world.checkpoint(self.path / "a.ckpt")
             (base / "kept").touch()
             base.chmod(0o777)
@@ -226,7 +226,7 @@ class Supervised(unittest.TestCase):
         self.start("otolithd", "--supervise", self.world)
         facts = self.until(self.running, "the world")
         self.process.terminate()
-        self.assertEqual(self.process.wait(timeout=60), 0)
+        self.assertEqual(self.process.wait(timeout=300), 0)
         self.assertRaises(ProcessLookupError, os.kill, facts["pid"], 0)
         self.assertFalse(list(self.path.glob("otolith-saves-*")))
 
@@ -252,7 +252,7 @@ class Supervised(unittest.TestCase):
     def test_an_exit_that_a_plugin_made_is_a_crash(self):
         self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_exit.so"))
         self.start("otolithd", "--supervise", self.world)
-        self.assertEqual(self.process.wait(timeout=60), 1)
+        self.assertEqual(self.process.wait(timeout=300), 1)
         self.assertEqual(self.said().count("ended with code 0 and not in order while it loaded the world"), 3)
         self.assertIn("third time within a minute", self.said())
 
@@ -260,7 +260,7 @@ class Supervised(unittest.TestCase):
         for plugin in ("hostile_step_quit.so", "hostile_step_exit.so"):
             self.world.write_text(re.sub(r"(counter|hostile_step_quit)\.so", plugin, self.world.read_text()))
             self.start("otolithd", self.world)
-            self.assertEqual(self.process.wait(timeout=60), -signal.SIGABRT)
+            self.assertEqual(self.process.wait(timeout=300), -signal.SIGABRT)
             self.assertIn(f"was ended by a plugin, and not in order in the step of 'car/bad'", self.said())
 
     def test_a_save_that_cannot_be_restored_gives_way_to_an_older_one_and_at_last_to_the_beginning(self):
@@ -268,7 +268,7 @@ class Supervised(unittest.TestCase):
         self.start("otolithd", "--supervise", self.world)
         first = self.until(self.running, "the world")
         self.until(lambda: len(self.saved()) >= 3, "three checkpoints")
-        os.kill(first["pid"], signal.SIGSTOP)
+        self.stop(first["pid"])
         _, *saves = sorted(self.saved())
         for save in saves:
             save.write_bytes(save.read_bytes()[:-8])
@@ -276,7 +276,7 @@ class Supervised(unittest.TestCase):
         second = self.until(lambda: self.running(first["epoch"]), "the next run")
         self.assertIn("cannot be restored; an older one is tried", self.said())
         self.assertIn("is damaged", self.said())
-        os.kill(second["pid"], signal.SIGSTOP)
+        self.stop(second["pid"])
         for save in self.saved():
             save.write_bytes(b"no checkpoint")
         os.kill(second["pid"], signal.SIGKILL)
@@ -302,11 +302,11 @@ class Supervised(unittest.TestCase):
         stale, = self.path.glob("otolith-saves-*")
         self.until(lambda: list(stale.iterdir()), "a checkpoint in it")
         self.process.kill()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=300)
         again = self.otolith("check", self.world)
         self.assertEqual(again.returncode, 0, again.stderr)
         other = subprocess.run([str(BIN / "otolithd"), "--supervise", "--check", str(self.world)], env=self.environment,
-                               capture_output=True, text=True, timeout=60)
+                               capture_output=True, text=True, timeout=300)
         self.assertEqual(other.returncode, 0, other.stderr)
         self.assertTrue(stale.exists())  # its server runs and holds it
         os.kill(first["pid"], signal.SIGTERM)
@@ -315,9 +315,25 @@ class Supervised(unittest.TestCase):
         self.until(self.running, "the world")
         self.assertFalse(stale.exists())
 
+    @staticmethod
+    def stop(pid):
+        """Returns when no thread of the process runs any more."""
+        os.kill(pid, signal.SIGSTOP)
+        while any(stat.read_text().rpartition(")")[2].split()[0] != "T" for stat in pathlib.Path("/proc", str(pid), "task").glob("*/stat")):
+            time.sleep(0.001)
+
+    def test_a_check_that_is_killed_leaves_no_process(self):
+        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_loop.so"))
+        self.start("otolith", "check", self.world)
+        child = int(self.until(pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text, "the server program"))
+        self.until(lambda: "hostile_prepare_loop" in pathlib.Path(f"/proc/{child}/maps").read_text(), "the plugin that does not return")
+        self.process.kill()
+        self.process.wait(timeout=300)
+        self.until(lambda: not pathlib.Path(f"/proc/{child}").exists(), "the end of the check")
+
     def test_a_limit_of_file_sizes_is_an_error_with_a_sentence(self):
         done = subprocess.run([str(BIN / "otolithd"), str(self.world)], env=self.environment, capture_output=True, text=True,
-                              timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+                              timeout=300, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
         self.assertEqual(done.returncode, 1)
         self.assertIn("File too large", done.stderr)
 
@@ -328,7 +344,7 @@ class Supervised(unittest.TestCase):
         self.until(self.saved, "a checkpoint")
         os.kill(first["pid"], signal.SIGSEGV)
         self.until(lambda: self.running(first["epoch"]), "the next run")
-        self.assertEqual(self.process.wait(timeout=120), 0, self.said())
+        self.assertEqual(self.process.wait(timeout=300), 0, self.said())
         with open(file, newline="") as rows:
             numbers = [int(row["seq"]) for row in csv.DictReader(rows)]
         self.assertEqual(numbers, list(range(1, 801)))

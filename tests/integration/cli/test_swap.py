@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN, PLUGINS = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
@@ -59,7 +59,7 @@ class Swap(OtolithCase):
         self.assertEqual(self.plugin("car/imu")[0], "sdf_imu")
         self.assertIn("swapped at tick", self.otolith("swap", "swaptest/car/imu", "mems_imu"))
         self.assertEqual(self.plugin("car/imu")[0], "mems_imu")
-        text, _ = reader.communicate(timeout=60)
+        text, _ = reader.communicate(timeout=PATIENCE_S)
         rows = text.splitlines()
         column = rows[0].split(",").index("seq")
         seqs = [int(row.split(",")[column]) for row in rows[1:]]
@@ -104,9 +104,9 @@ class Swap(OtolithCase):
                 for _ in range(2)]
         self.until(lambda: any(one.poll() is not None for one in both), "the conflict")
         loser, winner = sorted(both, key=lambda one: one.poll() is None)
-        self.assertIn("under way", loser.communicate(timeout=60)[1])
+        self.assertIn("under way", loser.communicate(timeout=PATIENCE_S)[1])
         self.assertIn("cancelled", self.otolith("swap", "car/imu", "--cancel"))
-        self.assertIn("cancelled", winner.communicate(timeout=60)[1])
+        self.assertIn("cancelled", winner.communicate(timeout=PATIENCE_S)[1])
         self.assertEqual([loser.returncode, winner.returncode], [1, 1])
         self.assertIn("no swap", self.otolith("swap", "car/imu", "--cancel", code=1))
 
@@ -145,7 +145,7 @@ class Swap(OtolithCase):
                 self.until(lambda: "is refused" in log.read_text(), "the event")
             finally:
                 reader.terminate()
-                reader.wait(timeout=30)
+                reader.wait(timeout=PATIENCE_S)
         self.assertEqual(self.plugin("car/watched"), ("mems_imu", "7.7.2"))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 BIN, TEST_PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(3))
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 WORLD = """
 world: w
@@ -176,7 +176,7 @@ class Sweep(OtolithCase):
         process = self.start("spec.yaml", "out", "--jobs", "2")
         self.until(lambda: self.journal_runs("out") or process.poll() is not None, "rows")
         process.send_signal(signal.SIGINT)
-        error = process.communicate(timeout=60)[1]
+        error = process.communicate(timeout=PATIENCE_S)[1]
         self.assertEqual(process.returncode, 130, error)
         done = int(re.search(r"interrupted after (\d+) of 400 runs; the same command continues there", error).group(1))
         self.assertEqual(done, len(self.journal_runs("out")))
@@ -272,7 +272,7 @@ class Sweep(OtolithCase):
         fake = self.write("parallel", "#!/bin/bash\nshift 2\nwhile read -r k; do \"${@//\\{\\}/$k}\"; done\n")
         fake.chmod(0o755)
         environment = dict(self.environment, PATH=f"{self.path}:{os.environ['PATH']}")
-        done = subprocess.run(["bash", script], env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["bash", script], env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(self.result("out dir"), self.result("whole"))
         self.assertEqual(len(list((self.path / "out dir" / "journal").iterdir())), 4)

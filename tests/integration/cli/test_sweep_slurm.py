@@ -16,7 +16,7 @@ import unittest
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 PROGRAMS = {name: shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
             for name in ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo")}
@@ -142,7 +142,7 @@ class SweepOnSlurm(OtolithCase):
                     self.started[name].wait()
 
     def slurm(self, program, *arguments):
-        done = subprocess.run([PROGRAMS[program], *arguments], env=self.environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([PROGRAMS[program], *arguments], env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S)
         return done.stdout.strip() if done.returncode == 0 else done.stderr.strip()
 
     def logs(self):
@@ -171,13 +171,13 @@ class SweepOnSlurm(OtolithCase):
         script = self.path / "sweep.sh"
         script.write_text(self.otolith("sweep", spec, "--out", self.path / "cluster", "--emit", "slurm", "--tasks", 8))
         script.chmod(0o755)
-        done = subprocess.run(["bash", script], env=dict(self.environment, PATH=f"{os.environ['PATH']}:/usr/bin"), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["bash", script], env=dict(self.environment, PATH=f"{os.environ['PATH']}:/usr/bin"), capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
 
         def in_the_middle():
             shard = self.task_of("n1")
             return shard is not None and 5 <= self.journals().get(shard, 0) < 40
-        self.until(in_the_middle, "rows of a task on n1", patience_s=90)
+        self.until(in_the_middle, "rows of a task on n1")
         shard, job = self.task_of("n1"), self.slurm("squeue", "-h", "-r", "-t", "R", "-w", "n1", "-o", "%A")
         self.started["n1"].kill()
         self.started["n1"].wait()

@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 OTOLITH = str(BIN / "otolith")
@@ -42,13 +42,13 @@ class View(OtolithCase):
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         os.set_blocking(self.screen, False)
         self.drawn = bytearray()
-        self.run_process = subprocess.Popen([sys.executable, "-c", FOREGROUND, OTOLITH, "run", str(path)], env=self.environment,
+        self.run_process = subprocess.Popen([sys.executable, "-c", FOREGROUND, OTOLITH, "run", str(path), "--for", "20h"], env=self.environment,
                                             stdin=terminal, stdout=terminal, stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(terminal)
 
     def tearDown(self):
         self.run_process.terminate()
-        self.run_process.wait(timeout=30)
+        self.run_process.wait(timeout=PATIENCE_S)
         os.close(self.screen)
         super().tearDown()
 
@@ -77,6 +77,7 @@ class View(OtolithCase):
         self.assertLess(len(lines), LINES)
         self.assertTrue(all(len(line) <= COLUMNS for line in lines), lines)
         self.assertNotIn("car11", frame)
+        self.shows(" of 72000 s, ", " s left")
         self.key(b"\x1b[B")
         self.shows(">view/car00/imu")
         self.key(b"\x1b[C\x1b[C")
@@ -88,7 +89,7 @@ class View(OtolithCase):
         self.key(b"g")
         self.shows(">view/car00/motion")
         self.key(b"q")
-        self.assertEqual(self.run_process.wait(timeout=60), 0)
+        self.assertEqual(self.run_process.wait(timeout=PATIENCE_S), 0)
 
 
 # Makes the terminal the session's own, so that the program is in its foreground.

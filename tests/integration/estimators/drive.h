@@ -14,7 +14,7 @@ struct drive {
     oto_vec3 position_enu_m;
 };
 
-/* v(t) = 6 (1 − cos a)(…): zero with its rate at the start; s and its derivative of a phase */
+/* Speed 6 (1 - cos(0.35 u)) m/s, u seconds after the start; *accel is its derivative, which is zero at the start too. */
 static inline double drive_speed(double t_s, double *accel)
 {
     const double u = t_s - DRIVE_REST_S;

@@ -1,8 +1,7 @@
 /*
- * Consistency of the ekf: truths made by the filter's own model and noise, measured with the noise that it is told of. Then
+ * Consistency of the ekf: truths made by the filter's own model and noise, measured with the noise that its parameters state. Then
  * NEES and NIS are chi-square, and their means over 50 seeds lie in the 95 % bounds of that distribution.
  */
-#include <stdlib.h>
 
 #include "dice.h"
 #include "log_run.h"

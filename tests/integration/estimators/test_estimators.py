@@ -25,7 +25,7 @@ class Estimators(unittest.TestCase):
         runtime = self.folder / "run"
         runtime.mkdir(exist_ok=True)
         done = subprocess.run([OTOLITH, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
-                              timeout=200, env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)})
+                              timeout=300, env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

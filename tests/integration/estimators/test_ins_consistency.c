@@ -1,8 +1,6 @@
 /*
- * The inertial navigation over simulated drives: exact truth through the model of mems_imu, aids with the noise that the
- * filter is told of. NEES over 9 states and NIS in the 95 % bounds of the chi-square distribution over 50 seeds.
+ * The inertial navigation over simulated drives: exact truth through the model of mems_imu, aids with the noise that the filter's parameters state. NEES over 9 states and NIS in the 95 % bounds of the chi-square distribution over 50 seeds.
  */
-#include <stdlib.h>
 
 #include "dice.h"
 #include "drive.h"
@@ -15,7 +13,7 @@ enum { SEEDS = 50, RATE_HZ = 100, SECONDS = 40, ROWS = 7, FIRST_CHECK_S = 6, CHE
 static const oto_vec3 gravity_enu_m_s2 = {0, 0, -9.80665}, field_enu_ut = {1.5, 21.0, -43.0};
 static const oto_vec3 imu_body_m = {0.3, -0.2, 0.5}, rear_axle_m = {-1.4, 0, 0}, antenna_m = {-0.5, 0.1, 1.5};
 
-/* What is told to the filter; the truth is made with the same numbers. */
+/* Parameters of the filter; the truth is made with the same numbers. */
 static const char common[] =
     "gyroscope: {noise_density_rad_s_rthz: 2e-4, bias_sigma_rad_s: 0.004, bias_walk_rad_s_rts: 2e-5}\n"
     "accelerometer: {noise_density_m_s2_rthz: 2e-3, bias_sigma_m_s2: 0.08, bias_walk_m_s2_rts: 3e-4}\n"
@@ -235,8 +233,7 @@ static void assert_nis(const struct sums *sums, uint32_t row)
 }
 
 /*
- * The constraint and the standstill are exact in the simulation, where the filter is told of noise: with them NEES may only
- * be below its bounds.
+ * The constraint and the standstill are exact in the simulation, where the filter assumes noise: with them NEES may only be below its bounds.
  */
 static void nees_and_nis_lie_in_their_bounds_over_50_seeds(void **unused)
 {

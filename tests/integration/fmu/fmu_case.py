@@ -1,7 +1,10 @@
 """FMUs for tests: zip files made from the test FMU's binary and a description that each test may change."""
 import json
+import os
 import pathlib
 import platform
+import signal
+import subprocess
 import sys
 import zipfile
 
@@ -16,7 +19,13 @@ TOKEN = "{otolith-test-fmu}"
 VARIABLES = (("x", 1, "output", "Real", "m"), ("y", 2, "output", "Real", "km"), ("heading", 3, "output", "Real", "deg"),
              ("vx", 4, "output", "Real", "m/s"), ("vy", 5, "output", "Real", "m/s"), ("radius", 6, "parameter", "Real", "m"),
              ("rate", 7, "parameter", "Real", "rad/s"), ("when", 8, "parameter", "Real", "s"), ("mode", 9, "parameter", "Integer", ""),
-             ("mass", 10, "output", "Real", "kg"), ("strange", 1, "output", "Real", "furlong"))
+             ("mass", 10, "output", "Real", "kg"), ("strange", 1, "output", "Real", "furlong"),
+             ("push", 11, "input", "Real", "m"), ("gear", 12, "input", "Integer", ""))
+ARRAYS = """<Float64 name="vector" valueReference="13" causality="output" unit="m"><Dimension start="3"/></Float64>
+<Float64 name="offsets" valueReference="14" causality="input" start="0"><Dimension start="2"/><Dimension valueReference="15"/></Float64>
+<UInt64 name="columns" valueReference="15" causality="structuralParameter" variability="fixed" start="3"/>
+<Float64 name="cube" valueReference="16" causality="output"><Dimension valueReference="99"/></Float64>
+<Float64 name="easting" valueReference="1" causality="output" unit="m"><Alias name="east"/></Float64>"""
 UNITS = """<UnitDefinitions>
   <Unit name="m"><BaseUnit m="1"/></Unit> <Unit name="km"><BaseUnit m="1" factor="1000"/></Unit>
   <Unit name="deg"><BaseUnit rad="1" factor="0.017453292519943295"/></Unit> <Unit name="m/s"><BaseUnit m="1" s="-1"/></Unit>
@@ -41,7 +50,7 @@ def description(version, token=TOKEN, saves="true", co_simulation=True, doctype=
 <fmiModelDescription fmiVersion="{version}.0" modelName="test" {name}="{token}">
 <{kind} modelIdentifier="model" canGetAndSetFMU{state}="{saves}" canSerializeFMU{state}="{saves}"
   {'hasEventMode="true" ' if version == 3 else ''}{extra}/>
-{UNITS}<ModelVariables>{''.join(variable(version, *v) for v in VARIABLES)}</ModelVariables></fmiModelDescription>"""
+{UNITS}<ModelVariables>{''.join(variable(version, *v) for v in VARIABLES)}{ARRAYS if version == 3 else ''}</ModelVariables></fmiModelDescription>"""
 
 
 def write_fmu(path, version, binary, text=None, entries=()):
@@ -63,16 +72,20 @@ class FmuCase(OtolithCase):
     def fmu(self, version, text=None, **more):
         return write_fmu(self.path / f"test{version}.fmu", version, self.binaries[version], text, **more)
 
-    def world(self, fmu, truth=None, rate_hz=1000, step_s=None, nodes=(), **start):
-        """A world file; JSON is YAML."""
+    def world(self, fmu, truth=None, rate_hz=1000, step_s=None, nodes=(), inputs=None, **start):
+        """A world file; JSON is YAML. With inputs, the participant `driver` gives the controls and drives the clock."""
         params = {"path": str(fmu), "truth": TRUTH if truth is None else truth,
                   "start": [{"variable": name, "value": value} for name, value in start.items()]}
         if step_s is not None:
             params["step_s"] = step_s
+        motion, clock = {"plugin": "motion_fmu", "params": params}, {"rate_hz": rate_hz, "mode": "asap"}
+        if inputs is not None:
+            params["inputs"] = inputs
+            motion["controls"] = "driver"
+            clock.update(mode="external", master="driver")
         file = self.path / "world.yaml"
-        file.write_text(json.dumps({"world": "test", "seed": 3, "clock": {"rate_hz": rate_hz, "mode": "asap"}, "publish": False,
-                                    "vehicles": [{"name": "car", "motion": {"plugin": "motion_fmu", "params": params},
-                                                  "nodes": list(nodes)}]}))
+        file.write_text(json.dumps({"world": "test", "seed": 3, "clock": clock, "publish": False,
+                                    "vehicles": [{"name": "car", "motion": motion, "nodes": list(nodes)}]}))
         return file
 
     def run_world(self, world, *options, code=0, duration="0.5s"):
@@ -86,3 +99,24 @@ class FmuCase(OtolithCase):
         names = lines[0].split(",")
         rows = [dict(zip(names, map(float, line.split(",")))) for line in lines[1:]]
         return rows, json.loads(summary.read_text())
+
+    # ---- a running world ----
+
+    def start_world(self, world, *options):
+        self.server = subprocess.Popen([self.program, "run", world, "--quiet", *map(str, options)], env=self.environment,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.until(lambda: self.call("ls", "--world", "test").returncode == 0, "the world")
+
+    def end_world(self):
+        self.server.terminate()
+        self.server.wait(timeout=60)
+        self.server = None
+
+    def kill_host(self):
+        """Ends the motion's plugin host, and waits for the next one: a tick waits a few seconds for it, which a busy machine may need."""
+        def pid():
+            return json.loads(self.otolith("info", "car/motion", "--json", "--world", "test"))["plugin_host"]["pid"]
+        killed = pid()
+        self.assertGreater(killed, 0)
+        os.kill(killed, signal.SIGKILL)
+        self.until(lambda: pid() not in (0, killed), "the next plugin host", patience_s=600)

@@ -9,8 +9,9 @@ import unittest
 import zipfile
 
 from fmu_case import MACHINE, FmuCase
+from fmi3_rules import broken_rules
 
-BIN, DRIVE, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(3))
+BIN, DRIVE, SOURCE, CAR = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(4))
 FmuCase.program = str(BIN / "otolith")
 SCHEMA = pathlib.Path(os.environ.get("OTOLITH_FMI_SCHEMA", SOURCE.parent / "shared" / "data" / "fmi3_schema")) / "fmi3ModelDescription.xsd"
 AXES = [f"{vector}.{axis}" for vector in ("position_enu_m", "velocity_enu_m_s", "accel_enu_m_s2") for axis in "xyz"]
@@ -86,11 +87,29 @@ class Export(FmuCase):
         self.assertIn('<Float64 name="linear_acceleration.x"', text)
         self.assertEqual([path for path in self.path.iterdir() if path.name.startswith("otolith-export")], [])
 
+    @staticmethod
+    def description_of(fmu):
+        with zipfile.ZipFile(fmu) as archive:
+            return archive.read("modelDescription.xml").decode()
+
+    def test_the_descriptions_keep_the_rules_of_the_standard(self):
+        for fmu in (CAR, *(self.export(f"car/{node}") for node in ("imu", "mag", "odo"))):
+            self.assertEqual(broken_rules(self.description_of(fmu)), [], fmu)
+
+    def test_the_check_of_the_rules_finds_what_breaks_them(self):
+        text = self.description_of(self.export())
+        for old, new, rule in (('valueReference="2"', 'valueReference="1"', "valueReference 1 twice"), (' start="0"', "", "without start"),
+                               ("    <Output valueReference=\"100\"/>\n", "", "outputs"), ('unit="m/s"', 'unit="knot"', "unit 'knot'"),
+                               ('variability="discrete"', 'variability="slow"', "variability 'slow'"), ("<Float64 ", "<Real ", "element Real"),
+                               ("<DefaultExperiment ", "<Experiment ", "element Experiment"), (' modelIdentifier=', ' name=', "modelIdentifier"),
+                               ('causality="input"', 'causality="input" colour="red"', "colour")):
+            self.assertIn(old, text)
+            self.assertTrue(any(rule in broken for broken in broken_rules(text.replace(old, new, 1))), rule)
+
     @unittest.skipUnless(SCHEMA.is_file() and shutil.which("xmllint"), f"no schema of FMI 3.0 at {SCHEMA} (OTOLITH_FMI_SCHEMA), or no xmllint")
     def test_the_description_is_valid_by_the_schema_of_the_standard(self):
-        for node in ("imu", "mag", "odo"):
-            with zipfile.ZipFile(self.export(f"car/{node}")) as archive:
-                (self.path / "description.xml").write_bytes(archive.read("modelDescription.xml"))
+        for fmu in (CAR, *(self.export(f"car/{node}") for node in ("imu", "mag", "odo"))):
+            (self.path / "description.xml").write_text(self.description_of(fmu))
             done = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", SCHEMA, self.path / "description.xml"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
 

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import unittest
@@ -12,7 +11,7 @@ import zipfile
 
 from fmu_case import MACHINE, PLATFORM, FmuCase, description, write_fmu
 
-BIN, FMU2, FMU3, SOURCE, BUILD = (pathlib.Path(sys.argv.pop(1)) for _ in range(5))
+BIN, FMU2, FMU3, SOURCE, BUILD, GIVE, CAR = (pathlib.Path(sys.argv.pop(1)) for _ in range(7))
 FmuCase.program = str(BIN / "otolith")
 FmuCase.binaries = {2: FMU2, 3: FMU3}
 VERSIONS = (2, 3)
@@ -97,6 +96,106 @@ class Motion(FmuCase):
         self.assertEqual(list(self.path.glob("otolith-host-*")), [])
 
 
+class Arrays(FmuCase):
+    """FMI 3.0."""
+
+    def test_elements_of_arrays_and_aliases_are_variables(self):
+        truth = {"position_x_m": "east", "position_y_m": "vector[3]", "position_z_m": "vector[1]"}
+        rows, _ = self.run_world(self.world(self.fmu(3), truth=truth, **{"offsets[2,1]": 0.25, "offsets[2,3]": 7, "offsets[1,1]": 9}))
+        for row in rows:
+            self.assertAlmostEqual(row["position_enu_m.x"], RADIUS_M * math.cos(angle(row)), delta=1e-9)
+            self.assertEqual((row["position_enu_m.y"], row["position_enu_m.z"]), (10.0, 1.25))
+
+    def test_what_is_no_single_number_is_refused_with_a_sentence(self):
+        for name, sentence in (("vector", "is no element of the array of 3 numbers (1 dimensions)"), ("vector[4]", "is no element of the array of 3"),
+                               ("vector[0]", "no variable 'vector[0]'"), ("vector[1,1]", "is no element of the array of 3"),
+                               ("cube[1]", "an array whose size the FMU's description does not give"), ("x[1]", "no variable 'x[1]'")):
+            said = self.run_world(self.world(self.fmu(3), truth={"position_x_m": name}), code=1)
+            self.assertIn(sentence, said)
+        self.assertIn("no variable 'x[1]'", self.run_world(self.world(self.fmu(2), truth={"position_x_m": "x[1]"}), code=1))
+
+
+class Controls(FmuCase):
+    INPUTS = [{"variable": "push", "control": 1, "scale": 2, "offset": 1}, {"variable": "gear", "control": 3}]
+
+    def drive(self, *parts):
+        done = subprocess.run([GIVE, "test", "driver", *parts], env=self.environment, capture_output=True, text=True, timeout=self.timeout_s)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def table(self):
+        lines = (self.path / "driven.csv").read_text().splitlines()
+        return [dict(zip(lines[0].split(","), map(float, line.split(",")))) for line in lines[1:]]
+
+    def start(self, version, inputs=None, *options, **world):
+        self.start_world(self.world(self.fmu(version), truth={"position_x_m": "x", "position_y_m": "y"}, inputs=inputs or self.INPUTS, rate=0, **world),
+                         f"--csv=car/motion={self.path / 'driven.csv'}", "--log", self.path / "driven.log", *options)
+
+    def test_controls_are_inputs_one_communication_step_later_and_a_replay_has_the_same_bits(self):
+        for version in VERSIONS:
+            self.start(version)
+            self.drive("100:0,0,0", "100:0.5,0,3", "100:-0.5,0,-2.6")
+            self.end_world()
+            rows = self.table()
+            values = [(rows[tick]["position_enu_m.x"], round(rows[tick]["position_enu_m.y"], 9)) for tick in (50, 150, 250)]
+            self.assertEqual(values, [(11.0, 0.0), (12.0, 3.0), (10.0, -3.0)])  # x = 10 + 1 + 2 control 1; y = control 3, rounded to the type
+            self.assertEqual(rows[99]["position_enu_m.x"], 11.0)
+            self.assertEqual([rows[tick]["position_enu_m.x"] for tick in (102, 103)], [12.0, 12.0])
+            self.otolith("run", "--replay", self.path / "driven.log", "--mode", "asap", "--log", self.path / "again.log", "--quiet")
+            self.otolith("verify", self.path / "driven.log", self.path / "again.log")
+            (self.path / "again.log").unlink()
+            (self.path / "driven.log").unlink()
+
+    def test_an_element_of_an_array_follows_a_control(self):
+        self.start(3, [{"variable": "offsets[2,2]", "control": 2}, {"variable": "push", "control": 1}])
+        self.end_world()
+        world = json.loads((self.path / "world.yaml").read_text())
+        world["vehicles"][0]["motion"]["params"]["truth"] = {"position_x_m": "vector[2]"}
+        (self.path / "world.yaml").write_text(json.dumps(world))
+        self.start_world(self.path / "world.yaml", f"--csv=car/motion={self.path / 'driven.csv'}")
+        self.drive("20:0,0.5", "20:0,4")
+        self.end_world()
+        self.assertEqual([self.table()[tick]["position_enu_m.x"] for tick in (15, 35)], [2.5, 6.0])
+
+    def test_a_host_that_is_killed_ten_times_and_a_driver_that_rejoins_lose_no_control(self):
+        for version in VERSIONS:
+            self.start(version)
+            for part in range(10):
+                self.drive(f"20:{part / 8},0,{part}")
+                self.kill_host()
+            self.drive("20:2,0,0")
+            self.end_world()
+            rows = self.table()
+            self.assertEqual(len(rows), 220)
+            self.assertEqual([rows[20 * part + 10]["position_enu_m.x"] for part in range(10)], [11 + part / 4 for part in range(10)])
+            self.assertEqual(round(rows[190]["position_enu_m.y"], 9), 9.0)
+
+    def test_what_is_no_input_is_refused_with_a_sentence(self):
+        for inputs, sentence in (([{"variable": "radius", "control": 1}], "inputs[0]: 'radius' is no input"),
+                                 ([{"variable": "clutch", "control": 1}], "inputs[0]: the FMU has no variable 'clutch'"),
+                                 ([{"variable": "push", "control": 17}], "16"), ([{"variable": "push", "control": 0}], "1")):
+            said = self.run_world(self.world(self.fmu(3), inputs=inputs), code=1)
+            self.assertIn(sentence, said)
+
+
+class Example(FmuCase):
+    def test_the_car_of_the_build_drives_the_circle_of_its_world(self):
+        """Speed 8 m/s, steering 3 deg, wheelbase 2.7 m."""
+        rows, summary = self.run_world(CAR, "--mode", "asap", duration="4s")
+        yaw_rate = 8 * math.tan(math.radians(3)) / 2.7
+        self.assertEqual(summary["ticks"], 4000)
+        for row in rows:
+            heading = yaw_rate * row["t_ns"] * 1e-9
+            self.assertAlmostEqual(row["position_enu_m.x"], 8 / yaw_rate * math.sin(heading), delta=1e-5)
+            self.assertAlmostEqual(row["position_enu_m.y"], 8 / yaw_rate * (1 - math.cos(heading)), delta=1e-5)
+            self.assertAlmostEqual(row["angular_rate_body_rad_s.z"], yaw_rate, delta=1e-12)
+            self.assertAlmostEqual(row["q_enu_from_body.w"], math.cos(heading / 2), delta=1e-12)
+
+    def test_a_checkpoint_of_the_car_continues_with_the_same_bits(self):
+        expected = self.run_world(CAR, "--mode", "asap")[1]["state_hash"]
+        self.run_world(CAR, "--mode", "asap", "--checkpoint", self.path / "part.ckpt", duration="0.2s")
+        self.assertEqual(self.run_world(CAR, "--mode", "asap", "--restore", self.path / "part.ckpt", duration="0.3s")[1]["state_hash"], expected)
+
+
 class Failures(FmuCase):
     def assert_holds_after(self, rows, when_s):
         """From the failure on the vehicle holds its last truth. The FMU is one step ahead."""
@@ -122,29 +221,24 @@ class Failures(FmuCase):
     def step_world(self, world, kills):
         """The truth of 500 ticks of a world in mode step, whose plugin host is killed between two ticks `kills` times."""
         table = self.path / "stepped.csv"
-        self.server = subprocess.Popen([self.program, "run", world, "--mode", "step", "--quiet", f"--csv=car/motion={table}"],
-                                       env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.until(lambda: self.call("ls", "--world", "test").returncode == 0, "the world")
+        self.start_world(world, "--mode", "step", f"--csv=car/motion={table}")
         for _ in range(kills):
-            self.otolith("step", 100, "--world", "test")
-            host = json.loads(self.otolith("info", "car/motion", "--json", "--world", "test"))["plugin_host"]
-            os.kill(host["pid"], signal.SIGKILL)
-        self.otolith("step", 500 - 100 * kills, "--world", "test")
-        self.server.terminate()
-        self.server.wait(timeout=60)
-        self.server = None
+            self.otolith("step", 40, "--world", "test")
+            self.kill_host()
+        self.otolith("step", 500 - 40 * kills, "--world", "test")
+        self.end_world()
         return table.read_text()
 
-    def test_a_killed_host_changes_no_bit(self):
+    def test_a_host_that_is_killed_ten_times_changes_no_bit(self):
         for version in VERSIONS:
             world = self.world(self.fmu(version))
             self.run_world(world)
-            self.assertEqual(self.step_world(world, 2), (self.path / "truth.csv").read_text())
+            self.assertEqual(self.step_world(world, 10), (self.path / "truth.csv").read_text())
 
     def test_without_state_the_vehicle_ends_with_its_host(self):
         rows = self.step_world(self.world(self.fmu(3, description(3, saves="false"))), 1).splitlines()
         self.assertEqual(len(rows), 501)
-        self.assertEqual(rows[-1].split(",")[2:5], rows[101].split(",")[2:5])
+        self.assertEqual(rows[-1].split(",")[2:5], rows[41].split(",")[2:5])
 
 
 class Refusals(FmuCase):
@@ -166,8 +260,9 @@ class Refusals(FmuCase):
         self.assert_refused(fmu, "no variable is mapped", truth={})
         self.assert_refused(fmu, "1 of q_w", truth={"position_x_m": "x", "q_w": "x"})
         self.assert_refused(fmu, "truth.position_x_m is not", truth={"velocity_x_m_s": "vx"})
-        self.assert_refused(fmu, "start[0]", "'wheels'", wheels=4)
-        self.assert_refused(fmu, "start[0]", "'x'", x=4)
+        self.assert_refused(fmu, "start[0]: the FMU has no variable 'wheels'", wheels=4)
+        self.assert_refused(fmu, "start[0]: 'x' is no parameter or input", x=4)
+        self.assert_refused(fmu, "start[0]: the FMU does not accept 4e+09 for 'mode'", mode=4e9)
         self.assert_refused(fmu, "step_s of 0.00033", step_s=0.00033 + 1e-9)
 
     def test_a_wrong_guid_is_refused_with_the_words_of_the_fmu(self):
@@ -247,6 +342,34 @@ class Reference(FmuCase):
         world = self.world(REFERENCE / "3.0" / "Feedthrough.fmu", truth={"position_x_m": "Float64_continuous_output"},
                            Float64_continuous_input=4.5)
         self.assertEqual({row["position_enu_m.x"] for row in self.run_world(world)[0]}, {4.5})
+
+    def test_elements_of_an_array_whose_size_is_a_structural_parameter(self):
+        """Columns of the reference result are whole arrays."""
+        world = self.world(REFERENCE / "3.0" / "StateSpace.fmu", truth={"position_x_m": "y[1]", "position_y_m": "y[3]"}, **{"u[3]": 3, "x0[1]": 0})
+        rows, _ = self.run_world(world, duration="5s")
+        compared = 0
+        with open(REFERENCE / "StateSpace_out.csv", encoding="utf-8") as file:
+            for expected in csv.DictReader(file):
+                y, tick = list(map(float, expected["y"].split())), round(float(expected["time"]) * 1000)
+                if 0 < tick <= len(rows):
+                    self.assertAlmostEqual(rows[tick - 1]["position_enu_m.x"], y[0], delta=1e-6 * y[0])
+                    self.assertAlmostEqual(rows[tick - 1]["position_enu_m.y"], y[2], delta=1e-6 * y[2])
+                    compared += 1
+        self.assertGreaterEqual(compared, 4)
+
+    def test_continuous_and_discrete_inputs_follow_controls(self):
+        inputs = [{"variable": f"{kind}_input", "control": control} for kind, control in
+                  (("Float64_continuous", 1), ("Float64_discrete", 2), ("Float32_discrete", 3), ("Int8", 4), ("UInt8", 4), ("Int16", 4),
+                   ("UInt16", 4), ("Int32", 4), ("UInt32", 4), ("Int64", 4), ("UInt64", 4), ("Boolean", 5))]
+        truth = {"position_x_m": "Float64_continuous_output", "position_y_m": "Float64_discrete_output", "position_z_m": "Float32_discrete_output"}
+        table = self.path / "driven.csv"
+        self.start_world(self.world(REFERENCE / "3.0" / "Feedthrough.fmu", truth=truth, inputs=inputs), f"--csv=car/motion={table}")
+        done = subprocess.run([GIVE, "test", "driver", "500:1.5,2,0.5,7,1", "500:-1,3,0.25,100,0"], env=self.environment, timeout=self.timeout_s)
+        self.assertEqual(done.returncode, 0)
+        self.end_world()
+        rows = list(csv.DictReader(table.read_text().splitlines()))
+        for tick, expected in ((399, [1.5, 2.0, 0.5]), (899, [-1.0, 3.0, 0.25])):
+            self.assertEqual([float(rows[tick][f"position_enu_m.{axis}"]) for axis in "xyz"], expected)
 
 
 if __name__ == "__main__":

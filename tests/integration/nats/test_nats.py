@@ -13,7 +13,7 @@ import unittest
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 from nats_client import Nats, client_context  # noqa: E402
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 SERVER = shutil.which("nats-server", path=f"{os.environ['PATH']}:/usr/sbin")
 STREAM = "OTOLITH_SCHEMA"
@@ -90,7 +90,7 @@ class OtolithNats(OtolithCase):
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)
                 process.terminate()
-                process.wait(timeout=30)
+                process.wait(timeout=PATIENCE_S)
 
     def start(self, *command, log):
         with open(self.path / log, "ab") as out:
@@ -223,7 +223,7 @@ class OtolithNats(OtolithCase):
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))), "the queue kept the frames of the break")
         self.until(lambda: self.client().newest(STREAM, "otolith.test.@schema.0") is not None, "the schema in the new server")
         bridge.terminate()
-        bridge.wait(timeout=30)
+        bridge.wait(timeout=PATIENCE_S)
         self.assertIn(" 1 reconnects", self.log())
         self.assertIn(" 0 dropped", self.log())
 
@@ -234,7 +234,7 @@ class OtolithNats(OtolithCase):
         self.start_bridge("--wait", 60)
         first = msgpack.unpackb(self.frames("otolith.test.car.imu.main", 1)[0][1])
         world.terminate()
-        world.wait(timeout=30)
+        world.wait(timeout=PATIENCE_S)
         self.start_world()
         self.until(lambda: "world 'test' restarted" in self.log(), "the next run")
         second = msgpack.unpackb(self.frames("otolith.test.car.imu.main", 1)[0][1])
@@ -252,7 +252,7 @@ class OtolithNats(OtolithCase):
         client.subscribe("otolith.test.@status")
         json.loads(client.next()[1])
         self.processes[0].send_signal(signal.SIGSTOP)
-        self.until(lambda: "frames dropped" in self.log(), "a full queue", patience_s=120)
+        self.until(lambda: "frames dropped" in self.log(), "a full queue")
         before = int(self.otolith("info", "--world", "test", "--json", "car/imu").count("{"))
         self.assertGreater(before, 0)
         self.processes[0].send_signal(signal.SIGCONT)
@@ -262,13 +262,13 @@ class OtolithNats(OtolithCase):
         self.assertEqual(status["lost"], 0, "the rings were read all the time")
         self.assertLessEqual(status["queue_most_bytes"], 1 << 20)
         bridge.terminate()
-        self.assertEqual(bridge.wait(timeout=30), 0, self.log())
+        self.assertEqual(bridge.wait(timeout=PATIENCE_S), 0, self.log())
 
     # ---- logins ----
 
     def refused(self, *options):
         bridge = self.start_bridge(*options)
-        self.assertEqual(bridge.wait(timeout=60), 1)
+        self.assertEqual(bridge.wait(timeout=PATIENCE_S), 1)
         return self.log()
 
     def secret(self, name, text):
@@ -292,7 +292,7 @@ class OtolithNats(OtolithCase):
         self.assertEqual(len(self.frames("otolith.test.car.imu.main", 2, user="u", **{"pass": "pw"})), 2)
 
     def openssl(self, *arguments):
-        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=60)
+        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=PATIENCE_S)
 
     def certificate(self, name, ca):
         path = self.path
@@ -317,7 +317,7 @@ class OtolithNats(OtolithCase):
     def test_errors_of_the_command_line(self):
         for options, expected in ((("--user", "u"), "belong together"), (("--queue", "0"), "--queue 0: 1 to 65536 is accepted"),
                                   (("--cert", "a"), "--cert and --key belong together"), (("--format", "x"), "map or packed is accepted")):
-            done = subprocess.run([BIN / "otolith-nats", *options], capture_output=True, text=True, timeout=30)
+            done = subprocess.run([BIN / "otolith-nats", *options], capture_output=True, text=True, timeout=PATIENCE_S)
             self.assertEqual(done.returncode, 2)
             self.assertIn(expected, done.stderr)
 

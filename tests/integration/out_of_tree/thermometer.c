@@ -1,4 +1,4 @@
-/* A sensor with a record that nobody has seen before: the temperature at its place. */
+/* A sensor with a record type of its own: the temperature at its place. */
 #include "otolith/plugin.h"
 
 struct params {

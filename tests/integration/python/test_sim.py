@@ -70,7 +70,7 @@ class Server:
         """The summary of the run."""
         done = subprocess.run([os.path.join(BIN, "otolith"), "run", world, "--mode", "asap", "--quiet", "--no-publish",
                                "--summary", self.path("summary.json"), *options], env=self.environment, capture_output=True,
-                              text=True, timeout=120)
+                              text=True, timeout=300)
         if done.returncode != 0:
             raise AssertionError(done.stderr)
         with open(self.path("summary.json")) as file:
@@ -420,7 +420,7 @@ class Errors(unittest.TestCase):
 class Package(unittest.TestCase):
     def python(self, program, **environment):
         done = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1",
-                                                                        **environment), capture_output=True, text=True, timeout=60)
+                                                                        **environment), capture_output=True, text=True, timeout=300)
         return done.returncode, done.stdout + done.stderr
 
     def test_each_library_is_enough_for_its_half(self):

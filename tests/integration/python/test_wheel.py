@@ -31,7 +31,7 @@ class Wheel(unittest.TestCase):
         self.folder.cleanup()
 
     def run_python(self, code, *arguments, **environment):
-        done = subprocess.run(["/usr/bin/python3", "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+        done = subprocess.run(["/usr/bin/python3", "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=300,
                               cwd=self.path / "package", env=dict(os.environ, **environment))
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout

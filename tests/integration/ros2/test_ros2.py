@@ -18,7 +18,7 @@ PEER = sys.argv.pop(1)
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 from otolith_case import OtolithCase  # noqa: E402
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 # Unicast on loopback only: a container's lo often has no multicast.
 CONFIGURATION = """<CycloneDDS><Domain>
@@ -109,8 +109,8 @@ class Peer:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(timeout=60)
-        self.thread.join(timeout=60)
+        self.process.wait(timeout=300)
+        self.thread.join(timeout=300)
         self.process.stdout.close()
 
 
@@ -142,7 +142,7 @@ class OtolithRos2(OtolithCase):
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)
                 process.terminate()
-                process.wait(timeout=60)
+                process.wait(timeout=300)
 
     def start(self, *command, log):
         with open(self.path / log, "ab") as out:
@@ -185,8 +185,8 @@ class OtolithRos2(OtolithCase):
 
         def finish():
             echo.terminate()
-            echo.wait(timeout=60)
-            thread.join(timeout=60)
+            echo.wait(timeout=300)
+            thread.join(timeout=300)
             echo.stdout.close()
         self.addCleanup(finish)
         self.until(lambda: len(rows) > 0, f"samples of {topic}", PATIENCE_S)
@@ -434,7 +434,7 @@ class OtolithRos2(OtolithCase):
             bridge = self.start_bridge()
             peer.take("rt/car/imu", 3, after=seen)
             bridge.send_signal(signal.SIGKILL)
-            bridge.wait(timeout=60)
+            bridge.wait(timeout=300)
             self.assertIsNone(world.poll(), "the world runs on")
 
     def test_a_reader_that_stops_costs_no_record_of_the_rings(self):
@@ -455,7 +455,7 @@ class OtolithRos2(OtolithCase):
     def test_errors_of_the_command_line(self):
         for options, expected in ((("--domain", "233"), "0 to 232 is accepted"), (("--namespace", "sim"), "a name as /sim is accepted"),
                                   (("--wait", "x"), "is accepted"), (("car",), "unexpected argument 'car'")):
-            done = subprocess.run([BIN / "otolith-ros2", *options], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([BIN / "otolith-ros2", *options], capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 2)
             self.assertIn(expected, done.stderr)
 

@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
@@ -88,9 +88,9 @@ class Case(OtolithCase):
     def test_C23_C24_a_running_node_is_exported_as_it_is_now(self):
         self.server = subprocess.Popen([OTOLITH, "run", str(WORLD)], env=self.environment, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while subprocess.run([OTOLITH, "echo", "/unity/noisy", "-n", "1"], env=self.environment, capture_output=True,
-                             timeout=60).returncode != 0:
+                             timeout=PATIENCE_S).returncode != 0:
             self.assertLess(time.monotonic(), deadline, "the world did not come up")
         self.otolith("set", "unity/car/noisy", "linear_acceleration.stddev_m_s2", "[0.5, 0.25, 0.125]")
         exported = self.otolith("sdf", "export", "/unity/noisy")

@@ -16,7 +16,7 @@ del sys.argv[1:]
 
 def understood(path):
     """As libsdformat sees it; a relative name would be taken for one of its own schemas."""
-    done = subprocess.run([VALIDATOR, str(pathlib.Path(path).resolve())], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([VALIDATOR, str(pathlib.Path(path).resolve())], capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -30,7 +30,7 @@ class Validated(unittest.TestCase):
 
     def otolith(self, *arguments):
         done = subprocess.run([os.path.join(BIN, "otolith"), *map(str, arguments)], capture_output=True, text=True,
-                              timeout=60)
+                              timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_C23_the_exported_world_is_valid_and_has_its_numbers(self):

@@ -14,12 +14,16 @@
 
 enum { OK = 0, DISCARD = 2, ERROR = 3 };
 enum mode { NORMAL = 0, DISCARDS = 1, CRASHES = 2, FAILS = 3, ENDS = 4, RETURNS_EARLY = 5, HANGS = 6, NOT_FINITE = 7 };
-enum reference { X = 1, Y_KM, YAW_DEG, VX, VY, RADIUS, RATE, WHEN, MODE, MASS };
+enum reference { X = 1, Y_KM, YAW_DEG, VX, VY, RADIUS, RATE, WHEN, MODE, MASS, PUSH, GEAR, VECTOR, OFFSETS };
 
 struct model {
     double t_s, radius_m, rate_rad_s, when_s;
+    double push_m;     /* an input that is added to x */
+    double offsets[6]; /* FMI 3.0: two rows of three, an input array of which the second row is added to the vector */
     int32_t mode;
+    int32_t gear;      /* a discrete input that is added to y, in metres */
     int32_t event_due; /* 1: the importer has to enter event mode before the next step */
+    int32_t in_events; /* FMI 3.0: event mode */
     uint64_t events;
 };
 
@@ -40,9 +44,9 @@ static double get(const struct model *model, unsigned reference)
     const double speed = model->radius_m * model->rate_rad_s;
     switch (reference) {
     case X:
-        return model->mode == NOT_FINITE && model->t_s > model->when_s ? NAN : model->radius_m * cos(angle);
+        return model->mode == NOT_FINITE && model->t_s > model->when_s ? NAN : model->radius_m * cos(angle) + model->push_m;
     case Y_KM:
-        return model->radius_m * sin(angle) / 1000.0;
+        return (model->radius_m * sin(angle) + model->gear) / 1000.0;
     case YAW_DEG:
         return 90.0 + angle * 57.295779513082323;
     case VX:
@@ -58,12 +62,20 @@ static double get(const struct model *model, unsigned reference)
 
 static bool set(struct model *model, unsigned reference, double value)
 {
-    double *const places[] = {[RADIUS] = &model->radius_m, [RATE] = &model->rate_rad_s, [WHEN] = &model->when_s};
-    if (reference < RADIUS || reference > WHEN) {
+    double *const places[] = {[RADIUS] = &model->radius_m, [RATE] = &model->rate_rad_s, [WHEN] = &model->when_s,
+                              [PUSH] = &model->push_m};
+    if ((reference < RADIUS || reference > WHEN) && reference != PUSH) {
         return false;
     }
     *places[reference] = value;
     return true;
+}
+
+static bool set_whole(struct model *model, unsigned reference, int32_t value)
+{
+    model->mode = reference == MODE ? value : model->mode;
+    model->gear = reference == GEAR ? value : model->gear;
+    return reference == MODE || reference == GEAR;
 }
 
 /* What happens in a step that ends after when_s, other than that it succeeds. */
@@ -129,8 +141,7 @@ EXPORT int fmi2SetReal(void *model, const unsigned *references, size_t count, co
 EXPORT int fmi2SetInteger(void *model, const unsigned *references, size_t count, const int *values);
 EXPORT int fmi2SetInteger(void *model, const unsigned *references, size_t count, const int *values)
 {
-    ((struct model *)model)->mode = values[0];
-    return count == 1 && references[0] == MODE ? OK : ERROR;
+    return count == 1 && set_whole(model, references[0], values[0]) ? OK : ERROR;
 }
 
 EXPORT int fmi2SetBoolean(void *model, const unsigned *references, size_t count, const int *values);
@@ -193,8 +204,20 @@ EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, co
     EXPORT int name(void *model); \
     EXPORT int name(void *model) { return model != NULL ? OK : ERROR; }
 MODE_FUNCTION(fmi3ExitInitializationMode)
-MODE_FUNCTION(fmi3EnterEventMode)
-MODE_FUNCTION(fmi3EnterStepMode)
+
+EXPORT int fmi3EnterEventMode(struct model *model);
+EXPORT int fmi3EnterEventMode(struct model *model)
+{
+    model->in_events = 1;
+    return OK;
+}
+
+EXPORT int fmi3EnterStepMode(struct model *model);
+EXPORT int fmi3EnterStepMode(struct model *model)
+{
+    model->in_events = 0;
+    return OK;
+}
 
 EXPORT int fmi3EnterInitializationMode(void *model, bool tolerance_defined, double tolerance, double start, bool stop_defined, double stop);
 EXPORT int fmi3EnterInitializationMode(void *model, bool tolerance_defined, double tolerance, double start, bool stop_defined, double stop)
@@ -217,13 +240,23 @@ EXPORT int fmi3UpdateDiscreteStates(void *instance, bool *again, bool *terminate
     return OK;
 }
 
+static void get_vector(const struct model *model, double values[3])
+{
+    for (size_t i = 0; i < 3; i++) {
+        values[i] = (double)(i + 1) + model->offsets[3 + i];
+    }
+}
+
 EXPORT int fmi3GetFloat64(void *model, const uint32_t *references, size_t count, double *values, size_t value_count);
 EXPORT int fmi3GetFloat64(void *model, const uint32_t *references, size_t count, double *values, size_t value_count)
 {
+    if (count == 1 && references[0] == VECTOR) {
+        return value_count == 3 ? (get_vector(model, values), OK) : ERROR;
+    }
     for (size_t i = 0; i < count && i < value_count; i++) {
         values[i] = get(model, references[i]);
     }
-    return OK;
+    return count == value_count ? OK : ERROR;
 }
 
 EXPORT int fmi3GetFloat32(void *model, const uint32_t *references, size_t count, float *values, size_t value_count);
@@ -238,6 +271,10 @@ EXPORT int fmi3GetFloat32(void *model, const uint32_t *references, size_t count,
 EXPORT int fmi3SetFloat64(void *model, const uint32_t *references, size_t count, const double *values, size_t value_count);
 EXPORT int fmi3SetFloat64(void *model, const uint32_t *references, size_t count, const double *values, size_t value_count)
 {
+    if (count == 1 && value_count == 6 && references[0] == OFFSETS) {
+        memcpy(((struct model *)model)->offsets, values, 6 * sizeof *values);
+        return OK;
+    }
     return count == 1 && value_count == 1 && set(model, references[0], values[0]) ? OK : ERROR;
 }
 
@@ -251,9 +288,21 @@ EXPORT int fmi3SetFloat32(void *model, const uint32_t *references, size_t count,
 EXPORT int fmi3SetInt32(void *model, const uint32_t *references, size_t count, const int32_t *values, size_t value_count);
 EXPORT int fmi3SetInt32(void *model, const uint32_t *references, size_t count, const int32_t *values, size_t value_count)
 {
-    ((struct model *)model)->mode = values[0];
-    return count == 1 && value_count == 1 && references[0] == MODE ? OK : ERROR;
+    struct model *car = model;
+    const bool is_allowed = references[0] != GEAR || car->t_s == 0.0 || car->in_events != 0; /* discrete: in event mode only */
+    return is_allowed && count == 1 && value_count == 1 && set_whole(car, references[0], values[0]) ? OK : ERROR;
 }
+
+#define NO_SUCH_VARIABLE(name) \
+    EXPORT int name(void); \
+    EXPORT int name(void) { return ERROR; }
+NO_SUCH_VARIABLE(fmi3SetInt8)
+NO_SUCH_VARIABLE(fmi3SetUInt8)
+NO_SUCH_VARIABLE(fmi3SetInt16)
+NO_SUCH_VARIABLE(fmi3SetUInt16)
+NO_SUCH_VARIABLE(fmi3SetUInt32)
+NO_SUCH_VARIABLE(fmi3SetInt64)
+NO_SUCH_VARIABLE(fmi3SetUInt64)
 
 EXPORT int fmi3SetBoolean(void *model, const uint32_t *references, size_t count, const bool *values, size_t value_count);
 EXPORT int fmi3SetBoolean(void *model, const uint32_t *references, size_t count, const bool *values, size_t value_count)

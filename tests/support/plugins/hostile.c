@@ -36,7 +36,7 @@ static long call(long number, long a, long b, long c)
 #endif
 }
 
-/* Named in what is told of the crash, so it stays a function. */
+/* Not inlined, because the report of the crash must name it. */
 static __attribute__((noinline)) void deed_null(void)
 {
     volatile int *volatile nowhere = (volatile int *)(uintptr_t)16; /* not 0, which sanitizers catch before the processor */

@@ -1,6 +1,5 @@
 /*
- * An estimator that remembers what it was given: how much, in what order, and a hash of every sample. What it publishes
- * is the same wherever it is given the same. Built with LISTENER_CRASHES, it crashes once it has seen a sample. Inputs of any names; `imu` must have a gyroscope.
+ * An estimator that counts its samples, checks their order and hashes them. Equal samples give equal outputs in every process. Built with LISTENER_CRASHES, it crashes once it has seen a sample. Inputs of any names; `imu` must have a gyroscope.
  */
 #include "listener.h"
 #include "otolith/estimator.h"

@@ -1,6 +1,5 @@
 /*
- * A counter that can be told to misbehave from sample `at` on. Compiled several times with another trouble as the
- * default, so that a test needs no parameters; and with other constants and state versions, for swaps.
+ * A counter that misbehaves from sample `at` on. It is compiled several times, each with another misbehaviour as the default, so that a test needs no parameters, and with other constants and state versions, for swaps.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -131,7 +130,7 @@ static enum oto_step_status make_trouble(const struct params *p, struct state *s
     case TROUBLE_SLOW: burn(p->slow_ms); return OTO_STEP_OK;
     case TROUBLE_STUCK: burn(60e3); return OTO_STEP_OK;
     case TROUBLE_CRASH: {
-        volatile int *volatile nowhere = NULL; /* the store counts, and nobody knows where it goes */
+        volatile int *volatile nowhere = NULL; /* volatile: the compiler must not remove the store */
         *nowhere = 1;
         return OTO_STEP_OK;
     }

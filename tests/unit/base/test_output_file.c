@@ -1,9 +1,7 @@
 /* Output files: complete or not at all, links followed, devices and FIFOs left in place. */
 #include "oto_test.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
-/* Memory that is sealed: what may still be done with it, and that sealing waits for nobody. */
+/* Sealed memory: the operations that are still allowed, and that sealing never waits. */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

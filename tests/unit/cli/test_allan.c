@@ -61,7 +61,7 @@ static void nbs14_ten_points_give_the_published_deviations(void **state)
     allan_destroy(allan);
 }
 
-/* The definition, term by term, for an averaging factor beyond what is kept dense. */
+/* The definition, term by term, for an averaging factor so large that not every phase is stored. */
 static void decimation_of_long_averages_keeps_the_deviation(void **state)
 {
     (void)state;

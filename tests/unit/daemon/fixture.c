@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "world_file.h"
+#include "plain_swap.h"
 
 int64_t fixture_now_ns(void)
 {
@@ -240,7 +241,7 @@ struct srv_reply fixture_swap(struct fixture *fixture, uint32_t node, const char
     struct oto_error error = {0};
     struct srv_command command = {.kind = SRV_COMMAND_SWAP};
     (void)fixture_plugin(path, sizeof path, plugin);
-    assert_ok(srv_change_plugin(fixture->engine, node, path, &command.change, &error), error);
+    assert_ok(make_plain_swap(fixture->engine, node, path, &command.change, &error), error);
     const struct srv_reply reply = fixture_command(fixture, command);
     (void)srv_change_free(reply.change);
     return reply;

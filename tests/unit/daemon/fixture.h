@@ -12,7 +12,7 @@
 #define FIXTURE_ISOLATED 0 /* 1: each sensor and estimator runs in a plugin host of its own */
 #endif
 #define FIXTURE_KEPT 16
-#define FIXTURE_PATIENCE_NS INT64_C(120000000000)
+#define FIXTURE_PATIENCE_NS INT64_C(300000000000)
 
 struct fixture {
     struct srv_world_config config;

@@ -6,7 +6,7 @@
 #define MS INT64_C(1000000)
 #define S INT64_C(1000000000)
 
-/* A clock that stands still unless it is told to move, and what came of running ticks by it. */
+/* A clock that the test moves, and the results of the ticks that it paced. */
 struct bench {
     struct srv_pacer pacer;
     int64_t now_ns;
@@ -117,7 +117,7 @@ static void a_world_that_is_too_slow_slips_and_never_bursts(void **unused)
     run(&bench, 1000, 1500000);
     assert_int_equal(bench.now_ns - start_ns, 1000 * 1500000);
     assert_int_equal(bench.overruns, 1000);
-    /* Half a period is lost a tick; what is given up is all of it but the lag that stays below a period. */
+    /* Each tick loses half a period. All of the lag is given up except the part below one period. */
     assert_true(bench.slipped_ns > 498 * MS && bench.slipped_ns <= 500 * MS);
 }
 

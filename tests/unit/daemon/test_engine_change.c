@@ -1,5 +1,6 @@
 /* Changes while the world runs: at a boundary, whole, and refused without a trace. */
 #include "fixture.h"
+#include "plain_swap.h"
 
 #include <sys/stat.h>
 
@@ -198,17 +199,17 @@ static void a_state_that_nobody_can_take_over_is_refused_with_both_versions(void
     begin(&fixture);
     fixture_start(&fixture);
     fixture_step(&fixture, 100);
-    assert_int_equal(srv_change_plugin(fixture.engine, 2,
+    assert_int_equal(make_plain_swap(fixture.engine, 2,
                                        fixture_plugin(path, sizeof path, "counter_state_2_no_migrate"), &change, &error),
                      OTO_VERSION);
     assert_non_null(strstr(error.text, "version 1"));
     assert_non_null(strstr(error.text, "version 2"));
     assert_int_not_equal(
-        srv_change_plugin(fixture.engine, 2, fixture_plugin(path, sizeof path, "witness"), &change, &error), OTO_OK);
+        make_plain_swap(fixture.engine, 2, fixture_plugin(path, sizeof path, "witness"), &change, &error), OTO_OK);
     assert_int_not_equal(
-        srv_change_plugin(fixture.engine, 2, fixture_plugin(path, sizeof path, "circle"), &change, &error), OTO_OK);
+        make_plain_swap(fixture.engine, 2, fixture_plugin(path, sizeof path, "circle"), &change, &error), OTO_OK);
     assert_non_null(strstr(error.text, "sensor"));
-    assert_int_not_equal(srv_change_plugin(fixture.engine, 2, "/nowhere/none.so", &change, &error), OTO_OK);
+    assert_int_not_equal(make_plain_swap(fixture.engine, 2, "/nowhere/none.so", &change, &error), OTO_OK);
     assert_null(change);
     fixture_end(&fixture);
 }
@@ -227,7 +228,7 @@ static void a_state_that_the_new_plugin_finds_invalid_stays_with_the_old_one(voi
     fixture_step(&fixture, 100);
     /* `trouble: invalid` makes the plugin's validate refuse every state. */
     assert_int_equal(fixture_change(&fixture, 2, "trouble", "invalid").status, OTO_OK);
-    assert_ok(srv_change_plugin(fixture.engine, 2, fixture_plugin(path, sizeof path, "counter_by_ten"), &command.change,
+    assert_ok(make_plain_swap(fixture.engine, 2, fixture_plugin(path, sizeof path, "counter_by_ten"), &command.change,
                                 &error),
               error);
     const struct srv_reply reply = fixture_command(&fixture, command);
@@ -253,7 +254,7 @@ static void changes_that_nobody_waited_for_are_not_leaked(void **unused)
     fixture_create(&fixture); /* never started: the commands stay in the queue */
     for (int i = 0; i < 3; i++) {
         struct srv_command command = {.kind = SRV_COMMAND_SWAP, .id = 1};
-        assert_ok(srv_change_plugin(fixture.engine, 2, fixture_plugin(path, sizeof path, "counter_by_ten"),
+        assert_ok(make_plain_swap(fixture.engine, 2, fixture_plugin(path, sizeof path, "counter_by_ten"),
                                     &command.change, &error),
                   error);
         assert_true(srv_engine_post(fixture.engine, &command));

@@ -4,6 +4,7 @@
 #include "base/schedule.h"
 #include "offline/estimate.h"
 #include "plugins/listener.h"
+#include "plain_swap.h"
 
 enum { MOTION = 0, FAST = 1, ODD = 2, SLOW = 3 };
 
@@ -288,10 +289,10 @@ static void a_swap_to_one_that_cannot_take_the_inputs_is_refused(void **unused)
     sensing_car(&fixture);
     (void)listener(&fixture, "ears", 7);
     fixture_start(&fixture);
-    assert_int_equal(srv_change_plugin(fixture.engine, 4, fixture_plugin(path, sizeof path, "listener_closed"), &change,
+    assert_int_equal(make_plain_swap(fixture.engine, 4, fixture_plugin(path, sizeof path, "listener_closed"), &change,
                                        &error), OTO_INVALID);
     assert_non_null(strstr(error.text, "cannot go on with the inputs of 'demo/car/ears': it has no input 'fast'"));
-    assert_int_equal(srv_change_plugin(fixture.engine, 4, fixture_plugin(path, sizeof path, "counter"), &change, &error),
+    assert_int_equal(make_plain_swap(fixture.engine, 4, fixture_plugin(path, sizeof path, "counter"), &change, &error),
                      OTO_INVALID);
     fixture_end(&fixture);
 }

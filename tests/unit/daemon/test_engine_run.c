@@ -150,7 +150,7 @@ static void a_run_ends_at_its_end_and_says_so(void **unused)
     fixture_end(&fixture);
 }
 
-/* A world that goes on from a state whose tick is another. */
+/* A world that continues from a state of another tick. */
 static enum oto_status go_on_from(struct fixture *fixture, uint64_t tick, struct oto_error *error)
 {
     enum { TICK_AT = 5 * 8 }; /* behind five numbers that must be this world's */

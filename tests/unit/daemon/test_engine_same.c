@@ -1,5 +1,6 @@
 /* One world, one seed: the same hash chain whatever paces it, watches it or changes nothing in it (A3, A19). */
 #include "fixture.h"
+#include "plain_swap.h"
 
 #include <pthread.h>
 
@@ -248,7 +249,7 @@ static void a_change_that_is_refused_changes_nothing(void **unused)
     assert_int_not_equal(srv_change_parameter(fixture.engine, 1, "gain", "loud", &change, &error), OTO_OK);
     assert_int_not_equal(srv_change_parameter(fixture.engine, 1, "gane", "1", &change, &error), OTO_OK);
     assert_int_not_equal(
-        srv_change_plugin(fixture.engine, 1, fixture_plugin(path, sizeof path, "counter"), &change, &error), OTO_OK);
+        make_plain_swap(fixture.engine, 1, fixture_plugin(path, sizeof path, "counter"), &change, &error), OTO_OK);
     assert_null(change);
     fixture_step(&fixture, TICKS - 500);
     assert_int_equal(finish(&fixture), hash);

@@ -1,5 +1,6 @@
-/* Swaps of what moves a vehicle: pose and velocity go on, and sensors that look back see the past that was. */
+/* Swaps of motions: pose and velocity are continuous, and sensors that look back get the truth of that time. */
 #include "fixture.h"
+#include "plain_swap.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define MOTION 0
@@ -123,7 +124,7 @@ static void a_motion_that_cannot_go_on_from_a_truth_is_refused(void **unused)
     begin(&fixture, "motion_constant_velocity");
     fixture_step(&fixture, 10);
     assert_int_equal(
-        srv_change_plugin(fixture.engine, MOTION, fixture_plugin(path, sizeof path, "circle"), &change, &error),
+        make_plain_swap(fixture.engine, MOTION, fixture_plugin(path, sizeof path, "circle"), &change, &error),
         OTO_UNSUPPORTED);
     assert_non_null(strstr(error.text, "adopt"));
     assert_null(change);

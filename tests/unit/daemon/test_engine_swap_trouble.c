@@ -88,13 +88,13 @@ static void a_failure_at_any_step_leaves_the_run_as_it_was(void **unused)
     (void)unused;
     static const struct failure failures[] = {
         {.plugin = "/nowhere/none.so", .why = "no plugin"},                       /* 1: stage */
-        {.plugin = "broken_executable_stack", .why = "executable-stack"},         /* 2: the file's rules */
+        {.plugin = "broken_executable_stack", .why = "executable-stack"},         /* 2: rules for the file */
         {.plugin = "broken_abi_sizes", .why = "abi"},                             /* 2: its ABI block */
         {.plugin = "counter", .probe = probe_refuses, .why = "the probe says no"}, /* 3: probe */
         {.plugin = "counter", .yaml = "increment: loud", .why = "increment"},     /* 4: parameters */
         {.plugin = "counter", .yaml = "trouble: prepare", .why = "prepare was told"}, /* 4: prepare */
         {.plugin = "counter", .yaml = "trouble: init", .why = "init was told"},   /* 4: init */
-        {.plugin = "counter_state_2_no_migrate", .why = "--reset-state"},         /* 4: the state's version */
+        {.plugin = "counter_state_2_no_migrate", .why = "--reset-state"},         /* 4: version of the state */
         {.plugin = "witness", .why = "publishes records 'counter'"},                             /* 4: the record */
         {.plugin = "counter", .yaml = "trouble: invalid", .why = "validate"},     /* 5: at the boundary */
     };

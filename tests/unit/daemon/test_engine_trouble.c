@@ -1,4 +1,4 @@
-/* Plugins that misbehave: the others go on, and what happened is counted and said. */
+/* Plugins that misbehave: the other nodes are not disturbed, and each failure is counted and reported. */
 #include "fixture.h"
 
 static void begin(struct fixture *fixture, const char *trouble)
@@ -47,7 +47,7 @@ static void a_swap_revives_a_quarantined_node_at_the_right_sample(void **unused)
     assert_int_equal(fixture_swap(&fixture, 1, "counter_by_ten").status, OTO_OK);
     fixture_step(&fixture, 10);
     const struct oto_sample_head head = fixture_latest(&fixture, "demo/car/bad", &record);
-    assert_int_equal(head.seq, 14);  /* no gap in what was published */
+    assert_int_equal(head.seq, 14);  /* no gap in the published records */
     assert_int_equal(record.n, 110); /* noise and time are by the sample's number */
     assert_int_equal(head.t_ns, 110000000);
     fixture_end(&fixture);
@@ -225,7 +225,7 @@ static void a_plugin_that_never_returns_does_not_keep_the_server_from_ending(voi
 {
     (void)unused;
 #ifdef OTO_SANITIZED_BUILD
-    skip(); /* what is left behind on purpose would be called a leak */
+    skip(); /* the leak checker would report memory that is kept on purpose */
 #endif
     static struct fixture fixture; /* outlives the test, as the stuck thread does */
     fixture_begin(&fixture, 1000, 1);

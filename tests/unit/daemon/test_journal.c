@@ -1,4 +1,4 @@
-/* The journal of a paced run whose reader does not come: nothing waits, and what is lost is counted and told. */
+/* The journal of a paced run without a reader: nothing waits, and lost entries are counted and reported. */
 #include "fixture.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <uv.h>
 
 #include "daemon/log/run_observer.h"
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 #include "daemon/thread/journal.h"
 
 enum { RECORDS_OF_A_TICK = 2, TOLD_COMMANDS = 2 }; /* the beginning of the hashes, and those of the nodes; RESUME and PAUSE */
@@ -53,7 +53,7 @@ static void a_paced_tick_does_not_wait_for_room_and_counts_what_it_could_not_tel
     fixture_step(&fixture, 3);
     for (taken = 0; srv_engine_take_record(fixture.engine, &record); taken++) {
     }
-    assert_int_equal(taken, 3 * RECORDS_OF_A_TICK + 1); /* there is room again; the STEP is told too */
+    assert_int_equal(taken, 3 * RECORDS_OF_A_TICK + 1); /* there is room again; the STEP is reported too */
     assert_int_equal(srv_engine_records_lost(fixture.engine), told - SRV_JOURNAL_RECORDS);
     fixture_end(&fixture);
 }
@@ -128,7 +128,7 @@ static void the_log_says_what_found_no_room(void **unused)
     fixture_create(&logged.fixture);
     open_log(&logged);
     fixture_start(&logged.fixture);
-    wait_until_full(&logged.fixture); /* nobody turns the loop */
+    wait_until_full(&logged.fixture); /* the event loop is not run */
     (void)fixture_do(&logged.fixture, SRV_COMMAND_PAUSE);
     const uint64_t lost = srv_engine_records_lost(logged.fixture.engine);
     close_log(&logged, false);

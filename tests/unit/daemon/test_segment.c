@@ -120,7 +120,7 @@ static void a_lapped_reader_learns_exactly_what_it_lost(void **unused)
     srv_segment_finish(&segment);
 }
 
-/* A ring as one that has been written to for half of the time there is for it. */
+/* A ring in which half of the largest possible number of records has been written. */
 static void sequence_numbers_end_where_their_locks_do(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* The memory of a segment: sealed, bounded by pages that nobody may touch, and there from the start. */
+/* The memory of a segment: sealed, between guard pages, and allocated from the start. */
 #include "segment_fixture.h"
 
 #include <errno.h>
@@ -144,7 +144,7 @@ static bool is_deadly(volatile unsigned char *byte)
     const pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        (void)signal(SIGSEGV, SIG_DFL); /* which cmocka answers */
+        (void)signal(SIGSEGV, SIG_DFL); /* cmocka has installed a handler */
         *byte = 1;
         _exit(0);
     }

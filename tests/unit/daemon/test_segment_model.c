@@ -112,7 +112,7 @@ static void read_in_order(void *context)
     story->cursor = reader.cursor;
 }
 
-/* In order, whole, each once; what is left out is counted; and where nothing was overwritten nothing is lost or late. */
+/* Records arrive in order, complete and once. Missing ones are counted. Without overwriting none is missing or late. */
 static bool order_and_account_hold(const void *context)
 {
     const struct ring_story *story = context;

@@ -1,8 +1,6 @@
 /* A world whose vehicles are advanced in lanes has the samples, events, counters and chain of one lane. */
 #include "oto_test.h"
 
-#include <stdlib.h>
-
 #include "daemon/thread/workers.h"
 #include "sim/sim.h"
 

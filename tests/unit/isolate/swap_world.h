@@ -23,7 +23,7 @@ int32_t swap_world_other_host(struct fixture *fixture, const char *name, int32_t
 void swap_world_wait_told(struct fixture *fixture, const char *words);
 /* A swap of COUNT to `counter_by_ten` with these parameters, ready to be posted. */
 struct srv_node_change *swap_world_with_params(struct fixture *fixture, const char *yaml, struct srv_swap_options options);
-/* After TICKS ticks: no sample is missing, none is stale, nobody is quarantined. */
+/* After TICKS ticks: no sample is missing or stale, and no node is quarantined. */
 void swap_world_assert_whole(struct fixture *fixture);
 
 #endif

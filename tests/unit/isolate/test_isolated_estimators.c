@@ -1,4 +1,4 @@
-/* An estimator in a plugin host is given what it is given in the server's process, and says the same (A17, A19). */
+/* An estimator in a plugin host gets the same samples and gives the same outputs as in the server's process (A17, A19). */
 #include "fixture.h"
 
 #include <signal.h>

@@ -272,6 +272,104 @@ static void what_is_sensed_of_a_vehicle_without_truth_is_flagged(void **unused)
     fixture_end(&fixture);
 }
 
+/* ---- controls ---- */
+
+/* Between two commands the tick thread waits, and the next command hands over what was written here. */
+static void give(struct fixture *fixture, double command)
+{
+    const double controls[OTO_CONTROLS] = {command, command, command * 0.99, command};
+    srv_sim_give_controls(fixture->engine->sim, 0, controls);
+}
+
+static void kill_host(struct fixture *fixture)
+{
+    struct srv_group_facts facts;
+    assert_true(srv_engine_group(fixture->engine, 0, &facts));
+    if (facts.pid > 0) {
+        assert_int_equal(kill(facts.pid, SIGKILL), 0);
+    }
+}
+
+/* Other controls every 100 ticks; a kill comes between the controls and the tick that obeys them. */
+static uint64_t run_controlled(const struct hosts *hosts, bool kills)
+{
+    struct fixture fixture;
+    begin(&fixture, "motion_multirotor", "circle", hosts);
+    fixture_start(&fixture);
+    for (uint32_t i = 0; i < 9; i++) {
+        give(&fixture, 0.1);
+        give(&fixture, i % 2 == 0 ? 0.9 : 0.5);
+        if (kills && i % 3 == 1) {
+            kill_host(&fixture);
+        }
+        fixture_step(&fixture, TICKS / 9);
+    }
+    assert_true(!kills || fixture_counter(&fixture, OTO_COUNTER_HOST_RESTARTS) > 0);
+    (void)fixture_do(&fixture, SRV_COMMAND_RESUME);
+    return end(&fixture);
+}
+
+static void controls_give_the_same_bits_in_a_plugin_host_that_is_killed(void **unused)
+{
+    (void)unused;
+    static const struct hosts hosts = {"m", "m", NULL};
+    const uint64_t expected = run_controlled(&in_server, false);
+    assert_int_not_equal(expected, run("motion_multirotor", "circle", &in_server));
+    assert_int_equal(run_controlled(&hosts, false), expected);
+    assert_int_equal(run_controlled(&hosts, true), expected);
+}
+
+static void begin_paced(struct fixture *fixture, const struct hosts *hosts)
+{
+    begin(fixture, "motion_multirotor", "circle", hosts);
+    fixture->config.clock.mode = OTO_MODE_REALTIME;
+    fixture->config.clock.until_ns = 0;
+    fixture_start(fixture);
+    give(fixture, 0.9);
+    fixture_step(fixture, 50);
+}
+
+/* Runs in real time for some ticks. Returns how many were made. */
+static uint64_t run_a_while(struct fixture *fixture)
+{
+    const uint64_t tick = fixture_clock(fixture).tick;
+    (void)fixture_do(fixture, SRV_COMMAND_RESUME);
+    fixture_wait_tick(fixture, tick + 2);
+    (void)fixture_do(fixture, SRV_COMMAND_PAUSE);
+    return fixture_clock(fixture).tick - tick;
+}
+
+/* A host that is away for some ticks of a paced world makes them later, each under the controls that held then. */
+static void missed_steps_have_the_controls_of_their_time(void **unused)
+{
+    (void)unused;
+    static const struct hosts hosts = {"m", NULL, NULL};
+    struct fixture fixture, whole;
+    struct srv_group_facts facts;
+    struct oto_truth_record truth, expected;
+    begin_paced(&fixture, &hosts);
+    begin_paced(&whole, &in_server);
+    assert_true(srv_engine_group(fixture.engine, 0, &facts));
+    assert_int_equal(kill(facts.pid, SIGSTOP), 0);
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    for (uint32_t i = 0; i < 3 || (fixture_latest(&fixture, "demo/car/motion", &truth).flags & OTO_SAMPLE_STALE) != 0; i++) {
+        assert_true(fixture_now_ns() < deadline_ns);
+        if (i < 4) { /* a host that starts slowly could outlast the controls that are kept */
+            give(&fixture, 0.6 + 0.1 * i);
+            give(&whole, 0.6 + 0.1 * i);
+        }
+        fixture_step(&whole, run_a_while(&fixture));
+        if (i == 2) {
+            assert_true(fixture_counter(&fixture, OTO_COUNTER_STALE) > 0);
+            kill_host(&fixture);
+        }
+    }
+    (void)fixture_latest(&whole, "demo/car/motion", &expected);
+    assert_memory_equal(&truth, &expected, sizeof truth);
+    fixture_end(&whole);
+    fixture_end(&fixture);
+}
+
 /* ---- trouble ---- */
 
 static void wait_told(struct fixture *fixture, const char *words)
@@ -297,7 +395,7 @@ static void start_troubled(struct fixture *fixture, const char *plugin, enum oto
     fixture_start(fixture);
 }
 
-/* The car stands where it stood; the van goes on. */
+/* The car keeps its last truth; the van moves on. */
 static void check_quarantined(struct fixture *fixture)
 {
     struct oto_truth_record truth;
@@ -363,6 +461,8 @@ int main(void)
         cmocka_unit_test(errors_are_the_same_too),
         cmocka_unit_test(a_vehicle_whose_host_was_away_is_where_it_would_have_been),
         cmocka_unit_test(what_is_sensed_of_a_vehicle_without_truth_is_flagged),
+        cmocka_unit_test(controls_give_the_same_bits_in_a_plugin_host_that_is_killed),
+        cmocka_unit_test(missed_steps_have_the_controls_of_their_time),
         cmocka_unit_test(a_motion_that_ends_its_host_is_quarantined_alone),
         cmocka_unit_test(what_makes_no_sense_is_refused_with_a_reason),
     };

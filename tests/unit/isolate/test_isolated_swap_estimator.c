@@ -120,7 +120,7 @@ static void one_that_begins_anew_warms_up_beside_the_old_one(void **unused)
     fixture_end(&fixture);
 }
 
-/* A swap revives an estimator in the present: what was published meanwhile is not heard late. */
+/* A swap restarts a quarantined estimator with the newest samples; those published meanwhile are skipped. */
 static void one_that_had_failed_is_revived(void **unused)
 {
     (void)unused;

@@ -118,7 +118,7 @@ static void three_crashes_within_a_minute_quarantine_the_node_and_no_other(void 
     fixture_end(&fixture);
 }
 
-/* It has its turn after the others: they have been published whatever becomes of it. */
+/* It is last in the order, so the samples of the others are published before it fails. */
 static void an_estimator_that_crashes_is_quarantined_alone(void **unused)
 {
     (void)unused;
@@ -307,7 +307,7 @@ static void a_host_that_cannot_start_says_where_it_died(void **unused)
     }
 }
 
-/* The healthy one's records: numbers as the clock has them, values that go on from the last good state. */
+/* Records of the node that did not crash: seq follows the clock, and values continue from the last good state. */
 static uint64_t check_recovered(struct fixture *fixture, uint64_t from, uint64_t to)
 {
     struct counter_record record, last = {0};
@@ -378,7 +378,7 @@ static void wait_fresh(struct fixture *fixture)
     }
 }
 
-/* Stopped, so that a whole request goes by unanswered, then killed. */
+/* The host is stopped until a request has timed out, and then killed. */
 static void what_a_dead_host_did_not_make_is_repeated_and_flagged(void **unused)
 {
     (void)unused;

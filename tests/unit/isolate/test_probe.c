@@ -170,6 +170,7 @@ static void what_a_candidate_does_wrong_is_said(void **unused)
         {"hostile_step_null", SRV_START_COLD, "in step 5"},
         {"hostile_step_abort", SRV_START_COLD, "SIGABRT"},
         {"hostile_init_exit", SRV_START_COLD, "exited with code 0, in init"},
+        {"hostile_init_exit", SRV_START_COPY, "exited with code 0, in init"},
         {"hostile_step_float", SRV_START_COLD, "changed the floating-point mode"},
         {"hostile_prepare_fork", SRV_START_COLD, "started a process in prepare or init"},
         {"hostile_prepare_daemon", SRV_START_COLD, "started a process in prepare or init"},

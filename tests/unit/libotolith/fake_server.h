@@ -1,6 +1,4 @@
-/*
- * A control socket that answers as told, well or badly, from a thread of its own: what a client must survive. It hands
- * out the small segment of sample_segment.h.
+/* A control socket in a thread of its own that gives correct or wrong answers, as the test sets it. It hands out the small segment of sample_segment.h.
  */
 #ifndef FAKE_SERVER_H
 #define FAKE_SERVER_H

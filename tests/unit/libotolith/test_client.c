@@ -1,7 +1,6 @@
 #include <oto_test.h>
 
 #include <dirent.h>
-#include <signal.h>
 
 #include "fake_server.h"
 
@@ -309,7 +308,7 @@ static void a_server_that_goes_is_an_error_and_no_signal(void **state)
     expect_text(&error, "closed");
     assert_false(oto_client_server_alive(client));
     assert_int_equal(oto_client_wait_tick(client, 0, 5000), OTO_CLOSED);
-    assert_string_equal(oto_client_header(client)->world, "demo"); /* what was mapped stays readable */
+    assert_string_equal(oto_client_header(client)->world, "demo"); /* the mapped memory stays readable */
     oto_client_close(client);
     fake_stop(server);
 }

@@ -6,7 +6,7 @@
 
 #include "attach/control_socket.h"
 
-#define PATIENCE_S 20
+#define PATIENCE_S 300
 
 static unsigned char stale[256];
 static size_t stale_bytes;

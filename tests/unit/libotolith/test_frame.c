@@ -137,7 +137,7 @@ static void keys_stand_in_the_order_of_sensor_msgs_imu(void **state)
 
 /* ---- damage ---- */
 
-/* Decodes all there is to decode, whatever it is. */
+/* Calls every decoder on the bytes; any result is accepted, but no crash. */
 static enum oto_status decode_all(const unsigned char *data, size_t bytes, const struct oto_record_type *type)
 {
     struct oto_frame frame;
@@ -372,9 +372,7 @@ static void a_schema_describes_every_channel(void **state)
         assert_string_equal(channel->type.fields[0].text, all_types[i]->fields[0].text);
         assert_true(channel->rate_num == 200 && channel->rate_den == 1);
         assert_string_equal(channel->frame_id, "imu_link");
-        assert_ptr_equal(oto_schema_find(schema, channel->topic), channel);
     }
-    assert_null(oto_schema_find(schema, "demo/car/absent"));
     assert_null(oto_schema_channel(schema, TYPE_COUNT));
     oto_schema_close(schema);
     oto_buffer_free(&buffer);

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "attach/mirror.h"
 #include "base/monotonic.h"
 #include "sample_records.h"
 
-#define DEADLINE_MS 60000
+#define DEADLINE_MS 300000
 
 /* A publisher that sends one prepared stream of bytes to each subscriber. */
 static struct {

@@ -45,7 +45,7 @@ static void start_run(uint64_t epoch, uint64_t lineage)
     entry_of(EVENTS)->flags = OTO_CHANNEL_EVENTS;
 }
 
-/* As one that goes on from a checkpoint leaves its ring. */
+/* The ring of a server that was restored from a checkpoint. */
 static void push_from(uint32_t index, uint64_t first, uint64_t last)
 {
     struct oto_ring *ring = (struct oto_ring *)(void *)(server->segment + entry_of(index)->ring_offset);

@@ -145,7 +145,7 @@ static void sequence_numbers_end_and_do_not_begin_anew(void **state)
         assert_int_equal(give(0, EPOCH + i, UINT64_MAX - 1, 4, formats[i]), OTO_CORRUPT);
         assert_int_equal(give(0, EPOCH + i, UINT64_MAX, 1, formats[i]), OTO_CORRUPT);
         expect_none();
-        assert_int_equal(give(0, EPOCH + i, 1, 2, formats[i]), OTO_OK); /* as if they had come before */
+        assert_int_equal(give(0, EPOCH + i, 1, 2, formats[i]), OTO_OK); /* counted like frames that came before */
         expect_none();
         assert_int_equal(give(0, EPOCH + i, OTO_SEQ_MAX - 3, 4, formats[i]), OTO_OK);
         expect("demo/car/imu", OTO_SEQ_MAX - 3, 4);
@@ -182,7 +182,7 @@ static void the_account_is_exact_whatever_comes(void **state)
             (void)give_schema(EPOCH);
             continue;
         }
-        if (what < 12) { /* else nobody gets it */
+        if (what < 12) { /* otherwise no subscriber gets it */
             assert_int_equal(give(channel, EPOCH, first, count, format), OTO_OK);
         }
         if (what == 11) { /* or it is cut off on its way */
@@ -276,7 +276,7 @@ static void another_run_or_world_begins_anew(void **state)
     (void)give_schema(EPOCH);
     (void)give_part(EPOCH + 1, 0, 1, 3);
     assert_int_equal(stream.topics.count, 1);
-    assert_int_equal(give(1, EPOCH + 1, 1, 1, OTO_FRAME_MAP), OTO_AGAIN); /* what the new run has not told of */
+    assert_int_equal(give(1, EPOCH + 1, 1, 1, OTO_FRAME_MAP), OTO_AGAIN); /* channels that the schema of the new run lacks */
     (void)give_part(EPOCH + 1, 1, 2, 3);
     assert_int_equal(stream.topics.count, 3);
     assert_int_equal(oto_frame_encode_schema(&buffer, "demo2", EPOCH + 1, channels, 1), OTO_OK);

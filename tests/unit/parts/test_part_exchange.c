@@ -1,4 +1,4 @@
-/* Import and export: what comes back from other programs' files, and what is written for them. */
+/* Import and export: files of other programs are read, and files are written for them. */
 #include "oto_test.h"
 #include "parts/parts.h"
 
@@ -84,7 +84,7 @@ static void a_mavs_file_binds_the_same_as_the_part_that_is_imported_from_it(void
     const char *mavs = OTO_SOURCE_DIR "/configs/sensors/mavs_imu.json";
     assert_ok(oto_document_read(mavs, NULL, &document, &error), error);
     assert_ok(oto_params_default(descriptor, &direct, &error), error);
-    assert_ok(oto_params_apply(descriptor, oto_document_root(document), &direct, NULL, NULL, &error), error);
+    assert_ok(oto_params_apply(descriptor, oto_document_root(document), &direct, &error), error);
     assert_ok(import_to(mavs, NULL, &warnings, &error), error);
     bind_part(descriptor, &imported);
     assert_same(&direct, &imported, descriptor);
@@ -118,7 +118,7 @@ static void a_matlab_file_keeps_its_noise_conventions(void **state)
     int warnings = 0;
     write_file(json_path, matlab);
     assert_ok(import_to(json_path, "Six", &warnings, &error), error);
-    assert_int_equal(warnings, 1); /* the coefficients */
+    assert_int_equal(warnings, 1); /* about the temperature coefficients, which the format lacks */
     bind_part(descriptor, &params);
     assert_ok(oto_params_get(descriptor, "accelerometer.noise_density_m_s2_rthz", &params, text, sizeof text, &error),
               error);

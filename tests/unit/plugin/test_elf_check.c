@@ -1,6 +1,5 @@
 /* The file rules: every length and every byte of a real plugin, and one file for each rule. */
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 

@@ -184,6 +184,44 @@ static inline void mount_rig_accept_roll(struct mount_rig *rig, double roll_deg)
     rig->params.accept_absolute_roll_sigmas = 3;
 }
 
+/* The defaults of the plugin's parameters. */
+static inline void mountcal_params_default(struct mountcal_params *params)
+{
+    static const struct mountcal_params usual = {
+        .method = OTO_CALIBRATION_JOINT,
+        .running = 1,
+        .box_deg = {10.0, 5.0, 5.0},
+        .compliance_deg_s2_m = {-0.3, 0.35},
+        .compliance_sigma_deg_s2_m = {0.15, 0.15},
+        .roll = OTO_CALIBRATION_ROLL_ABSOLUTE,
+        .position_sigma_m = {1.2, 0.4, 0.7},
+        .crown_deg = 0.9,
+        .crown_sigma_deg = 0.4,
+        .bank_deg = 0.8,
+        .road_length_m = 150.0,
+        .vibration_deg = 0.2,
+        .gyro_bias_range_rad_s = 0.2,
+        .accel_bias_sigma_m_s2 = 0.1,
+        .gyro_noise_rad_s_rthz = 0.01 * OTO_DEG,
+        .accel_noise_m_s2_rthz = 0.003,
+        .axes_sigma = 0.001,
+        .scale_sigma = 0.003,
+        .speed_noise_m_s = 0.03,
+        .speed_scale_sigma = 0.02,
+        .accept_bound_deg = {0.30, 0.30, 0.30},
+        .accept_sigmas = 3.0,
+        .accept_absolute_roll_deg = 0.60,
+        .accept_absolute_roll_sigmas = 1.96,
+        .histogram_range_deg = {12.0, 7.0, 7.0, 7.0},
+        .histogram_min_votes = 60.0,
+        .histogram_noise_votes = 2.0,
+        .histogram_sigma_deg = 0.7,
+        .histogram_decay = 0.9995,
+        .histogram_short_scale = 0.1,
+    };
+    *params = usual;
+}
+
 static inline void mount_rig_open(struct mount_rig *rig, const struct mount_drive_setup *setup)
 {
     memset(rig, 0, sizeof *rig);
@@ -232,7 +270,7 @@ static inline void mount_rig_look(struct mount_rig *rig)
 static inline void mount_rig_push(struct mount_rig *rig, const struct mount_sample *sample)
 {
     if (!rig->without_speed) {
-        mountcal_push_speed(&rig->plan, rig->state, sample->t_ns, sample->speed_m_s);
+        mountcal_push_speed(rig->state, sample->t_ns, sample->speed_m_s);
     }
     mountcal_push_imu(&rig->plan, rig->state, sample->t_ns, sample->specific_force_m_s2, sample->angular_rate_rad_s);
 }

@@ -363,7 +363,7 @@ static void a_record_without_a_fix_changes_nothing_and_another_mode_has_another_
     fix = fix_at(&rig, oto_vec3_make(9, 20, 31), 100, OTO_NAVSAT_FIXED);
     assert_int_equal(give(&rig, INS_GNSS, 0, 0, &fix), OTO_STEP_OK);
     assert_int_equal(state->fix_mode, OTO_NAVSAT_FIXED);
-    assert_true(state->p[INS_FIX * (INS_STATES + 1)] > 0.4 && oto_vec3_norm(ins_aid3(state, INS_FIX)) < 1);
+    assert_true(state->p[INS_FIX * (INS_STATES + 1)] > 0.4 && oto_vec3_norm(oto_vec3_from_array(state->aids + INS_FIX - INS_AID)) < 1);
     mini_close(&rig.host);
 }
 

@@ -462,7 +462,7 @@ static void the_band_limit_begins_settled_and_says_what_it_cannot_do(void **stat
     assert_taps_give(rig.taps.triads[1], rig.imu.angular_velocity_rad_s);
     sample_sine(&rig, 2, &frequency_hz);
     assert_near(rig.taps.triads[1][3 * NUM_TAP_SAMPLING], -0.307, 0.004);
-    /* After a gap there is no past to go on from: settled at sin 90°, it is sin 99° now. */
+    /* After a gap the filter starts settled at the current value, sin 99°; before the gap it was sin 90°. */
     sample_sine(&rig, 11, &frequency_hz);
     assert_near(rig.taps.triads[1][3 * NUM_TAP_SAMPLING], 1 - 0.988, 0.001);
     mini_set(&rig.host, "boxcar_s", 0.01);

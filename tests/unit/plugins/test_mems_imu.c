@@ -3,7 +3,8 @@
 #include "mini_host.h"
 
 struct rig {
-    struct mini_host host;
+    struct mini_host host;   /* first: `context` of its services */
+    struct sharing *sharing; /* of `share` below */
     struct oto_sensor_input input;
     struct oto_imu_record imu;
     struct oto_mag_record mag;
@@ -231,7 +232,7 @@ static void A23_a_change_takes_effect_on_the_next_sample_and_processes_go_on(voi
         assert_near(step, n < 11 ? 0 : 1, 1e-15);
         assert_near(changed.imu.linear_acceleration_m_s2.y, plain.imu.linear_acceleration_m_s2.y, 0);
     }
-    /* An instability that is switched on starts stationary, as if it had been there. */
+    /* An instability that is switched on starts with its stationary variance. */
     change(&changed, "gyroscope.bias_instability_rad_s", 1);
     const struct imu_state *now = (const struct imu_state *)changed.host.state;
     assert_true(now->instability[3][0] != 0);
@@ -340,6 +341,67 @@ static void the_slopes_of_the_mavs_document_and_terms_its_law_has_not_are_warned
     mini_close(&rig.host);
 }
 
+/* The copies that `share` returned, in their order. */
+struct sharing {
+    unsigned char bytes[4][4096];
+    size_t counts[4];
+    uint32_t count;
+};
+
+static const void *share(void *context, const void *bytes, size_t count)
+{
+    struct sharing *sharing = ((struct rig *)context)->sharing;
+    assert_true(sharing->count < 4 && count <= sizeof sharing->bytes[0]);
+    sharing->counts[sharing->count] = count;
+    return memcpy(sharing->bytes[sharing->count++], bytes, count);
+}
+
+static void open_sharing(struct rig *rig, struct sharing *sharing, uint64_t unit)
+{
+    rig_open(rig);
+    memset(sharing, 0, sizeof *sharing);
+    rig->sharing = sharing;
+    rig->host.services.share = share;
+    rig->host.setup.unit_key = oto_rng_key_make(unit, "part/1");
+    rig->host.setup.noise_key = oto_rng_key_make(unit, "car/imu");
+    noisy(rig);
+    mini_set(&rig->host, "gyroscope.unit_bias_rad_s", 0.01);
+    mini_start(&rig->host);
+}
+
+static void units_share_what_their_parameters_fix_and_no_sample_changes(void **state)
+{
+    static struct sharing first, second;
+    struct rig a, b, alone;
+    (void)state;
+    open_sharing(&a, &first, 1);
+    open_sharing(&b, &second, 2);
+    assert_int_equal(first.count, 2);
+    assert_int_equal(second.count, 2);
+    for (uint32_t i = 0; i < first.count; i++) {
+        assert_int_equal(first.counts[i], second.counts[i]);
+        assert_memory_equal(first.bytes[i], second.bytes[i], first.counts[i]);
+    }
+    static struct sharing none;
+    open_sharing(&alone, &none, 2);
+    alone.host.services.share = NULL;
+    assert_ok(mini_prepare(&alone.host), alone.host.error);
+    for (uint64_t n = 1; n <= 20; n++) {
+        sample(&a, n);
+        sample(&b, n);
+        sample(&alone, n);
+        assert_memory_equal(&b.imu, &alone.imu, sizeof b.imu);
+        assert_memory_not_equal(&a.imu, &b.imu, sizeof a.imu);
+    }
+    memset(second.bytes, 0, sizeof second.bytes); /* proves that the samples read the shared copy */
+    sample(&b, 21);
+    sample(&alone, 21);
+    assert_memory_not_equal(&b.imu, &alone.imu, sizeof b.imu);
+    mini_close(&a.host);
+    mini_close(&b.host);
+    mini_close(&alone.host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +417,7 @@ int main(void)
         cmocka_unit_test(A20_every_key_of_a_mavs_document_reaches_its_own_triad),
         cmocka_unit_test(A22_A23_vectors_take_a_scalar_and_error_terms_may_change_while_running),
         cmocka_unit_test(the_slopes_of_the_mavs_document_and_terms_its_law_has_not_are_warned_of),
+        cmocka_unit_test(units_share_what_their_parameters_fix_and_no_sample_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static void set_texts(const char *const *keys_and_texts)
         set_text(keys_and_texts[0], keys_and_texts[1]);
 }
 
-/* Defaults of the table's texts, which the mini host leaves alone. */
+/* The mini host sets no defaults of text parameters, so they are set here. */
 static int open_bench(void **unused)
 {
     (void)unused;

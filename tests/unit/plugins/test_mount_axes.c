@@ -20,7 +20,7 @@ static void open_city(uint64_t seed)
     struct mountcal_params usual;
     mount_rig_open(&rig, &setup);
     mountcal_params_default(&usual);
-    rig.params = usual; /* nobody tells it of the roads */
+    rig.params = usual; /* no knowledge of the roads is given */
 }
 
 static double repeatable_error_deg(void)

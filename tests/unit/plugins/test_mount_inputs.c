@@ -343,7 +343,7 @@ static void the_recorded_drive_is_not_accepted_and_pitch_and_yaw_are_right(void 
         double t_s, f[3], w[3], v_t_s = 0, v_m_s = 0;
         assert_int_equal(sscanf(line, "%lf,%lf,%lf,%lf,%lf,%lf,%lf", &t_s, f, f + 1, f + 2, w, w + 1, w + 2), 7);
         while (more_speed && sscanf(speed_line, "%lf,%lf", &v_t_s, &v_m_s) == 2 && v_t_s <= t_s) {
-            mountcal_push_speed(&rig.plan, rig.state, (int64_t)(v_t_s * 1e9), v_m_s);
+            mountcal_push_speed(rig.state, (int64_t)(v_t_s * 1e9), v_m_s);
             more_speed = fgets(speed_line, sizeof speed_line, speed) != NULL;
         }
         mountcal_push_imu(&rig.plan, rig.state, (int64_t)(t_s * 1e9), f, w);

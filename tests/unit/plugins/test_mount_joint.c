@@ -197,8 +197,9 @@ static void the_wheel_speed_may_be_late(void **state)
 }
 
 /*
- * What is assumed counts as 20 blocks of 3 axes. A difference of two blocks is half common to the next one: the variance of the
- * mean square of n of them is 3/n · 1/3 of its square for three axes. Four of its deviations.
+ * The tolerance is four standard deviations of the estimate. Each difference of two blocks shares a block with the next
+ * difference, so the mean square of n differences of three axes has the relative variance 3/n · 1/3. The assumed noise counts
+ * as 20 more blocks.
  */
 static void the_noise_of_the_gyroscope_is_learned_at_rest(void **state)
 {

@@ -222,12 +222,12 @@ static void D18_a_copied_state_goes_on_bit_for_bit(void **state)
     (void)state;
     open_city(26);
     mount_rig_start(&rig);
-    mount_rig_run(&rig, 77.77); /* in the middle of a block, and of what is kept for the replay */
+    mount_rig_run(&rig, 77.77); /* in the middle of a block and of the samples that are kept for the replay */
     memcpy(&copy, rig.state, sizeof copy);
     for (int i = 0; i < 6000; i++) {
         mount_drive_next(&rig.drive, &sample);
         mount_rig_push(&rig, &sample);
-        mountcal_push_speed(&rig.plan, &copy, sample.t_ns, sample.speed_m_s);
+        mountcal_push_speed(&copy, sample.t_ns, sample.speed_m_s);
         mountcal_push_imu(&rig.plan, &copy, sample.t_ns, sample.specific_force_m_s2, sample.angular_rate_rad_s);
     }
     assert_memory_equal(&copy, rig.state, sizeof copy);

@@ -1,4 +1,4 @@
-/* The motion that a participant feeds: exact at its records, interpolated between them, honest where there is nothing. */
+/* The motion given by a participant: exact at its records, interpolated between them, and an error where it has none. */
 #include "oto_test.h"
 
 #include "sim/external.h"
@@ -84,7 +84,7 @@ static void it_stands_where_its_parameters_say_until_it_is_moved(void **state)
     assert_near(truth.position_enu_m.z, 3.0, 0.0);
     assert_near(truth.velocity_enu_m_s.y, 4.0, 1e-15);
     assert_near(truth.longitudinal_speed_m_s, 4.0, 0.0);
-    assert_int_equal(step(f, 0), OTO_STEP_DISCARD); /* nobody has said where it goes */
+    assert_int_equal(step(f, 0), OTO_STEP_DISCARD); /* no truth was given yet */
     assert_int_equal(evaluate(f, 0.5, &truth), OTO_STEP_DISCARD);
 }
 

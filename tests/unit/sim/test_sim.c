@@ -1,6 +1,7 @@
 /* otolith/sim.h: worlds in this process. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "oto_test.h"
 
@@ -169,6 +170,51 @@ static void a_reset_world_is_one_that_was_opened_with_that_seed(void **unused)
 }
 
 /* A sensor feels what shakes its vehicle, and a seed is the whole seed however it came. */
+static void copy_odometer(int to)
+{
+    char part[4096];
+    FILE *from = fopen(OTO_TEST_ODOMETER, "rb");
+    assert_non_null(from);
+    for (size_t bytes = 1; bytes > 0;) {
+        bytes = fread(part, 1, sizeof part, from);
+        assert_int_equal(write(to, part, bytes), bytes);
+    }
+    (void)fclose(from);
+}
+
+/* The plugin's file is emptied before the world is opened again: a program that reads it fails. */
+static void a_world_that_is_opened_again_keeps_its_plugins_and_takes_the_new_parameters(void **unused)
+{
+    char path[] = "/tmp/otolith-test-XXXXXX.so", plugin[128];
+    (void)unused;
+    const int file = mkstemps(path, 3);
+    assert_true(file >= 0);
+    copy_odometer(file);
+    (void)snprintf(plugin, sizeof plugin, "vehicles.car.nodes.odo.plugin=%s", path);
+    const char *const first[] = {plugin}, *const second[] = {plugin, "vehicles.car.nodes.odo.params.scale_error_percent=3"};
+    const char *const refused[] = {"vehicles.car.nodes.odo.params.no_such_key=3"};
+    struct oto_sim_options options = {.size = sizeof options, .path = CITY, .overrides = first, .override_count = 1};
+    struct oto_error error = {0};
+    struct oto_sim *fresh = open_world(CITY, second, 2), *sim = NULL;
+    assert_ok(oto_sim_reopen(&options, &sim, &error), error); /* NULL: as oto_sim_open */
+    step(sim, 300);
+    assert_int_equal(ftruncate(file, 0), 0);
+    options.overrides = second;
+    options.override_count = 2;
+    assert_ok(oto_sim_reopen(&options, &sim, &error), error);
+    step(sim, 300);
+    step(fresh, 300);
+    assert_int_equal(oto_sim_state_hash(sim), oto_sim_state_hash(fresh));
+    options.overrides = refused;
+    options.override_count = 1;
+    assert_int_not_equal(oto_sim_reopen(&options, &sim, &error), OTO_OK);
+    assert_null(sim);
+    assert_non_null(strstr(error.text, "no_such_key"));
+    oto_sim_close(fresh);
+    (void)close(file);
+    (void)unlink(path);
+}
+
 static void vibration_is_felt_and_follows_the_seed(void **unused)
 {
     static const char *const calm[] = {"seed=7"};
@@ -367,6 +413,7 @@ int main(void)
         cmocka_unit_test(records_are_read_once_and_lost_ones_are_counted_exactly),
         cmocka_unit_test(samples_are_heads_and_records_side_by_side),
         cmocka_unit_test(a_reset_world_is_one_that_was_opened_with_that_seed),
+        cmocka_unit_test(a_world_that_is_opened_again_keeps_its_plugins_and_takes_the_new_parameters),
         cmocka_unit_test(vibration_is_felt_and_follows_the_seed),
         cmocka_unit_test(without_a_state_hash_the_samples_are_the_same),
         cmocka_unit_test(a_saved_world_continues_to_the_last_bit),

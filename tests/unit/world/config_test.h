@@ -1,4 +1,4 @@
-/* Worlds written to files in the test's own folder, and what comes of them. */
+/* Writes worlds to files in the test's folder, and loads them. */
 #ifndef CONFIG_TEST_H
 #define CONFIG_TEST_H
 

@@ -200,7 +200,7 @@ static void A2_an_unknown_kind_of_sensor_is_refused(void **state)
     assert_refused(WITH("{name: a, plugin: mems_imu, params: {law: foo}}"), "mems");
 }
 
-/* The original reads past its arrays and goes on without a file. */
+/* The original program reads beyond its arrays, and continues if the file is missing. */
 static void A21_a_bad_mavs_file_is_refused_where_it_is_wrong(void **state)
 {
     (void)state;

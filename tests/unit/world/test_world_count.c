@@ -1,8 +1,6 @@
 /* `count`, `spread`, "{i}" and `only`: many vehicles from one entry of a world file. */
 #include "config_test.h"
 
-#include <stdlib.h>
-
 #include "plugin/host.h"
 
 #define CARS "world: w\nvehicles:\n- name: car\n  count: 3\n  motion: {plugin: still}\n"

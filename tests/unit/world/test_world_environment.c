@@ -102,7 +102,7 @@ static double field_error_nt(const struct felt_world *world, const char *name, o
     return 1e3 * oto_vec3_norm(oto_vec3_sub(srv_mag_field_enu_ut(&world->environment, place), enu));
 }
 
-/* The README's figures: what is left out is of third order, so it grows with the cube of the distance. */
+/* The README's figures: the neglected terms are of third order, so the error grows with the cube of the distance. */
 static void the_magnetic_model_follows_the_place(void **state)
 {
     (void)state;

@@ -19,7 +19,7 @@
 #include "fake_engine.h"
 #include "wire/control_message.h"
 
-#define DEADLINE_MS 20000
+#define DEADLINE_MS 300000
 
 struct fixture {
     char root[64];

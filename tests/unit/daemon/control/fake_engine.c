@@ -263,25 +263,22 @@ void srv_swap_describe_shadow(const struct srv_node_change *change, char *text, 
     text[0] = '\0';
 }
 
-enum oto_status srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous)
+void srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous)
 {
     (void)change;
     memset(previous, 0, sizeof *previous);
-    return OTO_OK;
 }
 
-enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous)
+void srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous)
 {
     (void)engine;
     (void)node;
     memset(previous, 0, sizeof *previous);
-    return OTO_OK;
 }
 
-enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to)
+void srv_previous_copy(const struct srv_previous *from, struct srv_previous *to)
 {
     *to = *from;
-    return OTO_OK;
 }
 
 void srv_previous_finish(struct srv_previous *previous)

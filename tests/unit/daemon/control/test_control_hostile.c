@@ -103,7 +103,7 @@ static void clients_beyond_64_are_told_so(void **state)
     run_until(f, srv_control_connection_count(f->control) == SRV_MAX_CONNECTIONS);
     for (uint32_t i = 0; i < 1000; i++) {
         const int fd = dial(f);
-        /* Half of them speak before they are told, which must not cost them the sentence. */
+        /* Half of them send before the refusal arrives; they must still receive it. */
         if (i % 2 == 0) {
             struct oto_message_writer writer = begin(f, 5, "info");
             (void)send(fd, writer.data, oto_message_finish(&writer), MSG_NOSIGNAL);

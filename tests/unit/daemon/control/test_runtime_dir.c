@@ -1,6 +1,5 @@
 #include "oto_test.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "daemon/control/runtime_dir.h"

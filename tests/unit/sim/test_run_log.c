@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 #define HEADER "{\"entry\": \"header\", \"format\": \"otolith-log\", \"version\": 2}\n"
 

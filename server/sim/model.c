@@ -1,25 +1,16 @@
 /* otolith/model.h: a motion model with its own parameters and state. */
 #include <stdlib.h>
 
-#include "plugin/host.h"
+#include "sim/instance.h"
+#include "sim/model.h"
 
 struct oto_model {
-    struct oto_plugin *plugin;
+    struct srv_instance instance; /* without state and outputs, which a model does not use */
     const struct oto_model_extension *model;
     struct oto_setup setup;
-    struct oto_params params;
-    struct oto_prepared prepared;
     uint32_t size;
     double state[OTO_MODEL_MAX_STATES];
 };
-
-static struct oto_instance instance_of(const struct oto_model *model)
-{
-    return (struct oto_instance){.size = sizeof(struct oto_instance),
-                                 .setup = &model->setup,
-                                 .params = model->params.block,
-                                 .data = model->prepared.data};
-}
 
 /* ---- opening ---- */
 
@@ -41,17 +32,19 @@ static enum oto_status open_plugin(struct oto_model *model, const char *name, st
 {
     char path[4096];
     enum oto_status status = find(name, path, sizeof path, error);
+    struct oto_plugin *plugin = NULL;
     if (status == OTO_OK) {
-        status = oto_plugin_open(path, NULL, &model->plugin, error);
+        status = oto_plugin_open(path, NULL, &plugin, error);
     }
     if (status != OTO_OK) {
         return status;
     }
-    model->model = oto_plugin_model(model->plugin);
+    srv_instance_bind(&model->instance, plugin);
+    model->model = oto_plugin_model(plugin);
     return model->model != NULL
                ? OTO_OK
                : oto_fail(error, OTO_UNSUPPORTED, "plugin '%s' is no motion model: it has no extension '%s'",
-                          oto_plugin_descriptor(model->plugin)->id, OTO_EXTENSION_MOTION_MODEL);
+                          model->instance.descriptor->id, OTO_EXTENSION_MOTION_MODEL);
 }
 
 /* Fills the setup with defaults, because there is no world. */
@@ -63,24 +56,21 @@ static void fill_setup(struct oto_setup *setup)
     (void)snprintf(setup->node, sizeof setup->node, "model/motion");
 }
 
-/* Replaces the parameters if the plugin can prepare them; otherwise nothing changes. */
-static enum oto_status take_params(struct oto_model *model, struct oto_params *params, oto_warn_function warn,
+/* Replaces the parameters, which it takes, if the plugin can prepare them; otherwise nothing changes. */
+static enum oto_status take_params(struct oto_model *model, struct oto_params params, oto_warn_function warn,
                                    void *warn_context, struct oto_error *error)
 {
-    struct oto_prepared prepared;
-    const enum oto_status status =
-        oto_prepare(model->plugin, &model->setup, params, warn, warn_context, &prepared, error);
-    if (status != OTO_OK) {
-        oto_params_free(params);
-        return status;
+    struct srv_instance next = {.params = params};
+    srv_instance_bind(&next, oto_plugin_hold(model->instance.plugin));
+    next.abi.setup = &model->setup;
+    next.abi.params = params.block;
+    const enum oto_status status = srv_instance_prepare(&next, warn, warn_context, error);
+    if (status == OTO_OK) {
+        srv_instance_exchange(&model->instance, &next);
+        model->size = oto_model_extension_size(model->model, &model->instance.abi);
     }
-    oto_prepared_free(&model->prepared);
-    oto_params_free(&model->params);
-    model->prepared = prepared;
-    model->params = *params;
-    const struct oto_instance instance = instance_of(model);
-    model->size = oto_model_extension_size(model->model, &instance);
-    return OTO_OK;
+    (void)srv_instance_finish(&next);
+    return status;
 }
 
 enum oto_status srv_model_open(const char *name, const struct oto_value *params, oto_warn_function warn,
@@ -95,16 +85,15 @@ enum oto_status srv_model_open(const char *name, const struct oto_value *params,
     fill_setup(&made->setup);
     enum oto_status status = open_plugin(made, name, error);
     if (status == OTO_OK) {
-        status = oto_params_default(oto_plugin_descriptor(made->plugin), &bound, error);
+        status = oto_params_default(made->instance.descriptor, &bound, error);
     }
     if (status == OTO_OK && params != NULL) {
-        status = oto_params_apply(oto_plugin_descriptor(made->plugin), params, &bound, warn, warn_context, error);
-        if (status != OTO_OK) {
-            oto_params_free(&bound);
-        }
+        status = oto_params_apply(made->instance.descriptor, params, &bound, error);
     }
     if (status == OTO_OK) {
-        status = take_params(made, &bound, warn, warn_context, error);
+        status = take_params(made, bound, warn, warn_context, error);
+    } else {
+        oto_params_free(&bound);
     }
     if (status == OTO_OK) {
         const struct oto_truth_record rest = {.q_enu_from_body = {1, 0, 0, 0}};
@@ -136,9 +125,7 @@ enum oto_status oto_model_open(const char *name, const char *params, oto_warn_fu
 void oto_model_close(struct oto_model *model)
 {
     if (model != NULL) {
-        oto_prepared_free(&model->prepared);
-        oto_params_free(&model->params);
-        (void)oto_plugin_close(model->plugin);
+        (void)srv_instance_finish(&model->instance);
         free(model);
     }
 }
@@ -147,7 +134,7 @@ void oto_model_close(struct oto_model *model)
 
 const struct oto_param *oto_model_param(const struct oto_model *model, const char *key)
 {
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(model->plugin);
+    const struct oto_plugin_descriptor *descriptor = model->instance.descriptor;
     for (uint32_t i = 0; i < descriptor->param_count; i++) {
         const struct oto_param *param = &descriptor->params[i];
         if (strcmp(param->key, key) == 0 || (param->alias != NULL && strcmp(param->alias, key) == 0)) {
@@ -159,19 +146,16 @@ const struct oto_param *oto_model_param(const struct oto_model *model, const cha
 
 enum oto_status oto_model_set(struct oto_model *model, const char *key, const char *yaml, struct oto_error *error)
 {
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(model->plugin);
+    const struct oto_plugin_descriptor *descriptor = model->instance.descriptor;
     const struct oto_param *param = oto_model_param(model, key);
-    struct oto_params changed = {0};
+    struct oto_params changed = oto_params_copy(&model->instance.params);
     const uint32_t before = model->size;
-    enum oto_status status = oto_params_copy(&model->params, &changed, error);
-    if (status == OTO_OK) {
-        status = oto_params_set(descriptor, param != NULL ? param->key : key, yaml, false, &changed, error);
-    }
+    enum oto_status status = oto_params_set(descriptor, param != NULL ? param->key : key, yaml, false, &changed, error);
     if (status != OTO_OK) {
         oto_params_free(&changed);
         return status;
     }
-    status = take_params(model, &changed, NULL, NULL, error);
+    status = take_params(model, changed, NULL, NULL, error);
     for (uint32_t i = before; i < model->size; i++) {
         model->state[i] = 0.0;
     }
@@ -182,13 +166,13 @@ enum oto_status oto_model_get_param(const struct oto_model *model, const char *k
                                     struct oto_error *error)
 {
     const struct oto_param *param = oto_model_param(model, key);
-    return oto_params_get(oto_plugin_descriptor(model->plugin), param != NULL ? param->key : key, &model->params, text,
+    return oto_params_get(model->instance.descriptor, param != NULL ? param->key : key, &model->instance.params, text,
                           text_bytes, error);
 }
 
 const struct oto_plugin_descriptor *oto_model_descriptor(const struct oto_model *model)
 {
-    return oto_plugin_descriptor(model->plugin);
+    return model->instance.descriptor;
 }
 
 const struct oto_model_extension *oto_model_of(const struct oto_model *model)
@@ -221,7 +205,7 @@ enum oto_status oto_model_index(const struct oto_model *model, const char *name,
     }
     const char *near = oto_nearest_word(name, names, model->size);
     return oto_fail(error, OTO_NOT_FOUND, "model '%s' has no state '%.64s'%s%s%s",
-                    oto_plugin_descriptor(model->plugin)->id, name, near != NULL ? "; did you mean '" : "",
+                    model->instance.descriptor->id, name, near != NULL ? "; did you mean '" : "",
                     near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
@@ -229,7 +213,7 @@ enum oto_status oto_model_get(const struct oto_model *model, uint32_t index, dou
 {
     if (index >= model->size) {
         return oto_fail(error, OTO_RANGE, "model '%s' has no state %u: 0 to %u are accepted",
-                        oto_plugin_descriptor(model->plugin)->id, index, model->size - 1);
+                        model->instance.descriptor->id, index, model->size - 1);
     }
     *value = model->state[index];
     return OTO_OK;
@@ -242,16 +226,14 @@ void oto_model_state(const struct oto_model *model, double *values)
 
 void oto_model_derived(const struct oto_model *model, double *values)
 {
-    const struct oto_instance instance = instance_of(model);
     if (model->model->derived_count > 0) {
-        model->model->derive(&instance, model->state, values);
+        model->model->derive(&model->instance.abi, model->state, values);
     }
 }
 
 void oto_model_to_truth(const struct oto_model *model, struct oto_truth_record *truth)
 {
-    const struct oto_instance instance = instance_of(model);
-    model->model->to_truth(&instance, model->state, truth);
+    model->model->to_truth(&model->instance.abi, model->state, truth);
 }
 
 /* ---- changing the state ---- */
@@ -261,28 +243,25 @@ static enum oto_status check_step(const struct oto_model *model, enum oto_status
 {
     return status == OTO_OK ? OTO_OK
                             : oto_fail(error, status, "model '%s' cannot be integrated over %.9g s from this state: take "
-                                       "shorter steps", oto_plugin_descriptor(model->plugin)->id, (double)dt_ns * 1e-9);
+                                       "shorter steps", model->instance.descriptor->id, (double)dt_ns * 1e-9);
 }
 
 enum oto_status oto_model_reset(struct oto_model *model, const double *values, struct oto_error *error)
 {
-    const struct oto_instance instance = instance_of(model);
-    return model->model->reset(&instance, values, model->state, error);
+    return model->model->reset(&model->instance.abi, values, model->state, error);
 }
 
 enum oto_status oto_model_from_truth(struct oto_model *model, const struct oto_truth_record *truth,
                                      struct oto_error *error)
 {
-    const struct oto_instance instance = instance_of(model);
     double values[OTO_MODEL_MAX_STATES];
-    model->model->from_truth(&instance, truth, values);
+    model->model->from_truth(&model->instance.abi, truth, values);
     return oto_model_reset(model, values, error);
 }
 
 enum oto_status oto_model_predict_to(const struct oto_model *model, int64_t dt_ns, double *next, struct oto_error *error)
 {
-    const struct oto_instance instance = instance_of(model);
-    return check_step(model, model->model->predict(&instance, model->state, dt_ns, next), dt_ns, error);
+    return check_step(model, model->model->predict(&model->instance.abi, model->state, dt_ns, next), dt_ns, error);
 }
 
 enum oto_status oto_model_predict(struct oto_model *model, int64_t dt_ns, struct oto_error *error)
@@ -292,15 +271,13 @@ enum oto_status oto_model_predict(struct oto_model *model, int64_t dt_ns, struct
 
 enum oto_status oto_model_jacobian(const struct oto_model *model, int64_t dt_ns, double *jacobian, struct oto_error *error)
 {
-    const struct oto_instance instance = instance_of(model);
-    return check_step(model, model->model->jacobian(&instance, model->state, dt_ns, jacobian), dt_ns, error);
+    return check_step(model, model->model->jacobian(&model->instance.abi, model->state, dt_ns, jacobian), dt_ns, error);
 }
 
 enum oto_status oto_model_jacobian_and_predict(struct oto_model *model, int64_t dt_ns, double *jacobian,
                                                struct oto_error *error)
 {
-    const struct oto_instance instance = instance_of(model);
-    const enum oto_status status = model->model->jacobian_and_predict(&instance, model->state, dt_ns, jacobian,
+    const enum oto_status status = model->model->jacobian_and_predict(&model->instance.abi, model->state, dt_ns, jacobian,
                                                                        model->state);
     return check_step(model, status, dt_ns, error);
 }
@@ -308,8 +285,7 @@ enum oto_status oto_model_jacobian_and_predict(struct oto_model *model, int64_t 
 enum oto_status oto_model_roll_out(const struct oto_model *model, int64_t dt_ns, uint64_t steps, double *states,
                                    struct oto_error *error)
 {
-    const struct oto_instance instance = instance_of(model);
-    const enum oto_status status = oto_model_extension_roll_out(model->model, &instance, model->state, dt_ns, steps,
+    const enum oto_status status = oto_model_extension_roll_out(model->model, &model->instance.abi, model->state, dt_ns, steps,
                                                                 states);
     return check_step(model, status, dt_ns, error);
 }

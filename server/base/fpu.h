@@ -2,8 +2,8 @@
  * The floating-point mode of a thread: round to nearest, no flush to zero, no traps. A plugin that changes it would change
  * the results of everything after it (A15), so the mode is set before a step and checked after it. [any]
  */
-#ifndef SRV_HOST_FPU_H
-#define SRV_HOST_FPU_H
+#ifndef SRV_BASE_FPU_H
+#define SRV_BASE_FPU_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,6 +45,12 @@ static inline void srv_fpu_write(uint32_t mode)
 }
 #endif
 
+/* The mode without the flags of past exceptions, which accumulate. */
+static inline uint32_t srv_fpu_mode(void)
+{
+    return srv_fpu_read() & SRV_FPU_MODE_MASK;
+}
+
 static inline void srv_fpu_pin(void)
 {
     srv_fpu_write(SRV_FPU_PINNED);
@@ -52,7 +58,7 @@ static inline void srv_fpu_pin(void)
 
 static inline bool srv_fpu_is_pinned(void)
 {
-    return (srv_fpu_read() & SRV_FPU_MODE_MASK) == (SRV_FPU_PINNED & SRV_FPU_MODE_MASK);
+    return srv_fpu_mode() == (SRV_FPU_PINNED & SRV_FPU_MODE_MASK);
 }
 
 #endif

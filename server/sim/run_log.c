@@ -1,10 +1,10 @@
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/json_text.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 /* ---- parsing a line ---- */
 

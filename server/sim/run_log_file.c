@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "wire/run_log.h"
+#include "sim/run_log.h"
 
 #define FIRST_BYTES 65536u
 
