@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/temporary_directory.h"
 #include "document/document.h"
 #include "server_process.h"
 
@@ -192,22 +193,10 @@ static enum oto_status ask_origin(struct oto_client *client, struct branch *bran
 /* Makes a temporary directory for the checkpoint from which the branch starts, and the path of the checkpoint in it. */
 static enum oto_status make_place(struct branch *branch, char *checkpoint, size_t bytes, struct oto_error *error)
 {
-    const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
-    const int length = snprintf(branch->directory, sizeof branch->directory, "%s/otolith-branch-XXXXXX", folder);
-    if (length < 0 || (size_t)length >= sizeof branch->directory || mkdtemp(branch->directory) == NULL) {
-        branch->directory[0] = '\0';
-        return oto_fail(error, OTO_IO, "no directory for a checkpoint in '%.200s': %s", folder, strerror(errno));
-    }
+    const enum oto_status status =
+        srv_temporary_directory_make("otolith-branch", branch->directory, sizeof branch->directory, error);
     (void)snprintf(checkpoint, bytes, "%s/state.ckpt", branch->directory);
-    return OTO_OK;
-}
-
-static void remove_place(const struct branch *branch, const char *checkpoint)
-{
-    if (branch->directory[0] != '\0') {
-        (void)unlink(checkpoint);
-        (void)rmdir(branch->directory);
-    }
+    return status;
 }
 
 static enum oto_status save_for_branch(struct branch *branch, char *world, size_t world_bytes, char *checkpoint,
@@ -276,11 +265,11 @@ int cli_branch(int argc, char **argv)
     uint64_t tick = 0;
     cli_parse(&branch_argp, argc, argv, &branch);
     if (save_for_branch(&branch, world, sizeof world, checkpoint, sizeof checkpoint, &tick, &error) != OTO_OK) {
-        remove_place(&branch, checkpoint);
+        srv_temporary_directory_remove(branch.directory);
         return error.status != OTO_OK ? cli_say(&error) : CLI_FAILED;
     }
     const int code = start_branch(&branch, world, checkpoint, tick);
-    remove_place(&branch, checkpoint);
+    srv_temporary_directory_remove(branch.directory);
     for (int i = 1; i < branch.inherited; i += 2) {
         free(branch.origin[i]);
     }

@@ -14,12 +14,12 @@ enum { RUN_MOST_ARGUMENTS = 256, RUN_NAME_BYTES = 24 };
 struct run_options {
     char *world_path;
     const char *replay; /* a log, in place of the world file */
-    const char *name; /* --name, or NULL */
+    const char *name;   /* --name, or NULL */
     const char *summary, *log, *checkpoint;
     int64_t for_ns; /* 0: until interrupted */
     bool quiet, json, allow_loss;
     bool step_mode;
-    char *arguments[RUN_MOST_ARGUMENTS]; /* of the server */
+    char *arguments[RUN_MOST_ARGUMENTS];            /* of the server */
     char names[RUN_MOST_ARGUMENTS][RUN_NAME_BYTES]; /* storage of the names of options among `arguments` */
     int argument_count;
     const char *sets[RUN_MOST_ARGUMENTS]; /* PATH=VALUE */
@@ -33,6 +33,7 @@ extern const struct argp run_options_argp; /* its input is a zeroed struct run_o
 /* Adds an option, and its value if that is not NULL, to the arguments of the server. */
 void run_options_pass(struct run_options *options, const char *name, char *value);
 /* The name that the server will give to the world. The server reports errors of the world file. */
-enum oto_status run_options_world_name(const struct run_options *options, char *name, size_t bytes, struct oto_error *error);
+enum oto_status run_options_world_name(const struct run_options *options, char *name, size_t bytes,
+                                       struct oto_error *error);
 
 #endif

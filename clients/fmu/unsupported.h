@@ -1,6 +1,6 @@
 /*
- * Functions of FMI 3.0 that an FMU exports without claiming their capability, because importers find every function by name.
- * Included once by the file that defines the others.
+ * Functions of FMI 3.0 that an FMU exports without claiming their capability, because importers find every function by
+ * name. Included once by the file that defines the others.
  */
 #ifndef CLIENTS_FMU_UNSUPPORTED_H
 #define CLIENTS_FMU_UNSUPPORTED_H

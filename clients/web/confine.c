@@ -1,7 +1,6 @@
 #include "confine.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -10,15 +9,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/audit_arch.h"
 #include "base/landlock.h"
-
-#if defined(__x86_64__)
-#define THIS_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "name this machine's audit architecture here"
-#endif
 
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, member))
 #define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
@@ -33,7 +25,7 @@ static void filter_calls(void)
 {
     static struct sock_filter code[] = {
         LOAD(arch),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SRV_AUDIT_ARCH, 1, 0),
         REFUSE,
         LOAD(nr),
         REFUSE_CALL(SYS_execve),

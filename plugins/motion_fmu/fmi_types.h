@@ -30,6 +30,7 @@ struct fmi2_callbacks {
 
 typedef void *fmi2_instantiate(const char *name, int type, const char *guid, const char *resources,
                                const struct fmi2_callbacks *callbacks, int visible, int logging);
+typedef void fmi2_free_instance(void *fmu); /* and fmi3FreeInstance */
 typedef int fmi2_setup_experiment(void *fmu, int tolerance_defined, double tolerance, double start, int stop_defined, double stop);
 typedef int fmi2_mode(void *fmu); /* fmi2EnterInitializationMode, fmi2ExitInitializationMode */
 typedef int fmi2_get_real(void *fmu, const unsigned *references, size_t count, double *values);

@@ -25,6 +25,7 @@
 /* The members of each struct are the functions of its table, in the same order. */
 struct fmi2_functions {
     fmi2_instantiate *instantiate;
+    fmi2_free_instance *free_instance;
     fmi2_setup_experiment *setup_experiment;
     fmi2_mode *enter_initialization, *exit_initialization;
     fmi2_get_real *get_real;
@@ -43,6 +44,7 @@ struct fmi2_functions {
 
 struct fmi3_functions {
     fmi3_instantiate *instantiate;
+    fmi2_free_instance *free_instance;
     fmi3_enter_initialization *enter_initialization;
     fmi3_mode *exit_initialization, *enter_event_mode, *enter_step_mode;
     fmi3_update_discrete *update_discrete;
@@ -68,12 +70,12 @@ struct fmu_functions {
 };
 
 static const char *const fmi2_names[] = {
-    "fmi2Instantiate", "fmi2SetupExperiment", "fmi2EnterInitializationMode", "fmi2ExitInitializationMode", "fmi2GetReal",
+    "fmi2Instantiate", "fmi2FreeInstance", "fmi2SetupExperiment", "fmi2EnterInitializationMode", "fmi2ExitInitializationMode", "fmi2GetReal",
     "fmi2SetReal", "fmi2SetInteger", "fmi2SetBoolean", "fmi2DoStep", "fmi2GetRealStatus", "fmi2GetBooleanStatus",
     "fmi2GetFMUstate", "fmi2SetFMUstate", "fmi2FreeFMUstate", "fmi2SerializedFMUstateSize", "fmi2SerializeFMUstate",
     "fmi2DeSerializeFMUstate"};
 static const char *const fmi3_names[] = {
-    "fmi3InstantiateCoSimulation", "fmi3EnterInitializationMode", "fmi3ExitInitializationMode", "fmi3EnterEventMode",
+    "fmi3InstantiateCoSimulation", "fmi3FreeInstance", "fmi3EnterInitializationMode", "fmi3ExitInitializationMode", "fmi3EnterEventMode",
     "fmi3EnterStepMode", "fmi3UpdateDiscreteStates", "fmi3GetFloat64", "fmi3GetFloat32", "fmi3SetFloat64", "fmi3SetFloat32",
     "fmi3SetInt8", "fmi3SetUInt8", "fmi3SetInt16", "fmi3SetUInt16", "fmi3SetInt32", "fmi3SetUInt32", "fmi3SetInt64",
     "fmi3SetUInt64", "fmi3SetBoolean", "fmi3DoStep", "fmi3GetFMUState", "fmi3SetFMUState", "fmi3FreeFMUState",
@@ -163,6 +165,10 @@ enum oto_status fmu_open(struct fmu *fmu, const char *path, const char *director
 
 void fmu_close(struct fmu *fmu)
 {
+    if (fmu->instance != NULL) {
+        (fmu->description.version == 2 ? fmu->functions->two.free_instance : fmu->functions->three.free_instance)(fmu->instance);
+    }
+    fmu->instance = NULL;
     if (fmu->library != NULL) {
         (void)dlclose(fmu->library);
     }

@@ -56,7 +56,7 @@ bool fmu_read(struct fmu *fmu, const struct fmu_variable *variable, double *valu
 /* Writes the FMU's state into `bytes`. Returns its size, also if that is more than `capacity`; 0: it cannot be saved. */
 size_t fmu_save(struct fmu *fmu, void *bytes, size_t capacity);
 bool fmu_restore(struct fmu *fmu, const void *bytes, size_t count);
-/* Unloads the binary and frees what was allocated; the directory is left. Zeroed memory is allowed. */
+/* Frees the instance, unloads the binary and frees what was allocated; the directory is left. Zeroed memory is allowed. */
 void fmu_close(struct fmu *fmu);
 
 #endif

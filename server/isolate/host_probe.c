@@ -94,6 +94,15 @@ static enum oto_status make_results(struct probe *probe)
     return OTO_OK;
 }
 
+/* The probe tries every port, because a port that is off may be enabled later. */
+static void enable_all_ports(struct srv_instance *instance)
+{
+    instance->ports_used = instance->port_count;
+    for (uint32_t i = 0; i < instance->port_count; i++) {
+        instance->ports[i].enabled = true;
+    }
+}
+
 static enum oto_status prepare(struct probe *probe)
 {
     struct srv_probe_job *job = probe->job;
@@ -103,6 +112,7 @@ static enum oto_status prepare(struct probe *probe)
     if (status != OTO_OK) {
         return status;
     }
+    enable_all_ports(&probe->instance);
     mark_operation(probe, SRV_OPERATION_PREPARE, 0);
     host_watch_calls(true);
     status = srv_instance_prepare(&probe->instance, NULL, NULL, probe->error);

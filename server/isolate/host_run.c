@@ -242,8 +242,8 @@ static enum srv_host_take_result take_over(struct srv_host_mailbox *mailbox, uin
     const struct oto_plugin_ops *ops = made->ops;
     host_mark_operation(mailbox, 1 + index, SRV_OPERATION_MIGRATE);
     if (slot->take == SRV_TAKE_MIGRATE &&
-        (ops->migrate == NULL || ops->migrate(&made->abi, at(mailbox, slot->old_state_offset),
-                                              slot->old_state_bytes, slot->old_state_version) != OTO_OK)) {
+        (ops->migrate == NULL || ops->migrate(&made->abi, at(mailbox, slot->old_state_offset), slot->old_state_bytes,
+                                              slot->old_state_version) != OTO_OK)) {
         return SRV_TAKEN_NOT_MIGRATED;
     }
     host_mark_operation(mailbox, 1 + index, SRV_OPERATION_VALIDATE);
@@ -272,9 +272,8 @@ static void serve(struct host *host)
         }
         host_mark_operation(mailbox, 1 + i, SRV_OPERATION_STEP);
         const int64_t began_ns = srv_now_ns();
-        slot->status = slot->instants_offset != 0
-                           ? host_move(mailbox, i, &host->instances[i])
-                           : step(mailbox, i, &host->instances[i]);
+        slot->status = slot->instants_offset != 0 ? host_move(mailbox, i, &host->instances[i])
+                                                  : step(mailbox, i, &host->instances[i]);
         slot->step_ns = srv_now_ns() - began_ns;
         host_mark_operation(mailbox, 0, SRV_OPERATION_IDLE);
     }

@@ -7,7 +7,7 @@
 
 #include "base/child.h"
 #include "base/monotonic.h"
-#include "isolate/own_directory.h"
+#include "base/temporary_directory.h"
 #include "plugin/described.h"
 #include "base/futex.h"
 
@@ -211,7 +211,7 @@ static enum oto_status make_own_directory(struct srv_host *host, struct oto_erro
     for (uint32_t i = 0; i < host->slot_count; i++) {
         needed = needed || (oto_plugin_descriptor(host->layouts[i].plugin)->flags & OTO_PLUGIN_HOST_ONLY) != 0;
     }
-    return needed ? srv_own_directory_make(host->own_directory, sizeof host->own_directory, error) : OTO_OK;
+    return needed ? srv_temporary_directory_make("otolith-host", host->own_directory, sizeof host->own_directory, error) : OTO_OK;
 }
 
 static enum oto_status make(struct srv_host *host, const struct srv_host_instance_spec *specs, int32_t fifo_priority,
@@ -333,7 +333,7 @@ void srv_host_end(struct srv_host *host)
     }
     struct srv_host_process process = {host->pid, host->pid_fd, host->control_fd};
     srv_host_process_end(&process);
-    srv_own_directory_remove(host->own_directory);
+    srv_temporary_directory_remove(host->own_directory);
     if (host->memory != NULL) {
         (void)munmap(host->memory, host->bytes);
     }

@@ -13,7 +13,7 @@
 #include "plugin/host.h"
 #include "isolate/host_mailbox.h"
 
-#define SRV_HOST_START_TIMEOUT_NS INT64_C(10000000000) /* for all plugins together to load, prepare and init */
+#define SRV_HOST_START_TIMEOUT_NS INT64_C(60000000000) /* for all plugins together to load, prepare and init, also on a busy machine */
 
 /* The description of an instance that a host will run. */
 struct srv_host_instance_spec {

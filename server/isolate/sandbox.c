@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -16,20 +15,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/audit_arch.h"
 #include "base/landlock.h"
 #include "host_mailbox.h"
 
 #define FILES_MAX 256
 #define MEMORY_MAX_BYTES (UINT64_C(4) << 30)
 #define CODE_MAX 96
-
-#if defined(__x86_64__)
-#define THIS_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "name this machine's audit architecture here"
-#endif
 
 /* System calls that steps, the handler of deadly signals and the C library's clocks need. */
 static const int allowed[] = {SYS_futex,        SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_restart_syscall,
@@ -73,7 +65,7 @@ static void add_allow_with(struct program *program, int call, unsigned first_arg
 static void write_program(struct program *program)
 {
     add_load(program, offsetof(struct seccomp_data, arch));
-    add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0));
+    add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SRV_AUDIT_ARCH, 1, 0));
     add(program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
     add_load(program, offsetof(struct seccomp_data, nr));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {

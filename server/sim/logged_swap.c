@@ -78,7 +78,8 @@ static enum oto_status read_options(const struct reading *reading, struct srv_sw
     const struct oto_run_log_line *line = reading->line;
     uint64_t probation = 0, shadow = 0;
     const char *tolerance = oto_run_log_text(line, "shadow_tolerance");
-    if (!oto_run_log_number(line, "probation_ticks", &probation) || !oto_run_log_number(line, "shadow_ticks", &shadow)) {
+    if (!oto_run_log_number(line, "probation_ticks", &probation) ||
+        !oto_run_log_number(line, "shadow_ticks", &shadow)) {
         return missing(reading, "probation_ticks or shadow_ticks", error);
     }
     *options = (struct srv_swap_options){.previous = reading->previous,

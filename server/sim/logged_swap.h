@@ -6,9 +6,9 @@
 #include "sim/run_log.h"
 
 /*
- * Reads a swap of a node with its plugin file, parameters and unit as they were resolved; nothing is searched for. `file`:
- * opened instead of the file in the log, or NULL. `unlike`: how the error about another build of the plugin ends; NULL:
- * another build is accepted. The caller finishes *previous, also on failure; the options refer to it.
+ * Reads a swap of a node with its plugin file, parameters and unit as they were resolved; nothing is searched for.
+ * `file`: opened instead of the file in the log, or NULL. `unlike`: how the error about another build of the plugin
+ * ends; NULL: another build is accepted. The caller finishes *previous, also on failure; the options refer to it.
  */
 enum oto_status srv_logged_swap_read(const struct srv_sim *sim, uint32_t node, const struct oto_run_log_reader *log,
                                      const struct oto_run_log_line *line, const char *file, const char *unlike,

@@ -11,7 +11,7 @@
 
 #include "sim/change.h"
 #include "sim/command.h"
-#include "sim/environment.h"
+#include "sim/exposure.h"
 #include "sim/external.h"
 #include "sim/history.h"
 #include "sim/lanes.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "base/temporary_directory.h"
 #include "fmu/fmu_model.h"
 #include "otolith/hash.h"
 #include "plugin/host.h"
@@ -286,17 +287,6 @@ static enum oto_status write_archive(struct making *making, const char *file, st
     return OTO_OK;
 }
 
-static void remove_folder(const struct making *making)
-{
-    char path[PATH_MAX + 128];
-    for (unsigned i = 0; i < making->files.count + 2; i++) {
-        const char *file = i == 0 ? FMU_WORLD_FILE : i == 1 ? "token" : making->files.files[i - 2].name;
-        (void)snprintf(path, sizeof path, "%s/%s", making->folder, file);
-        (void)unlink(path);
-    }
-    (void)rmdir(making->folder);
-}
-
 /* A name of C: VEHICLE_NODE with '_' for what C does not allow. */
 static void name_binary(const char *node, char *identifier, size_t bytes)
 {
@@ -310,27 +300,23 @@ static void name_binary(const char *node, char *identifier, size_t bytes)
 enum oto_status export_fmu(const char *world, const char *node, const char *file, char *made, size_t made_bytes, struct oto_error *error)
 {
     struct making *making = calloc(1, sizeof *making);
-    const char *base = getenv("TMPDIR");
     if (making == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for an FMU");
     }
     name_binary(node, making->identifier, sizeof making->identifier);
-    (void)snprintf(making->folder, sizeof making->folder, "%s/otolith-export-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
     if (file != NULL) {
         (void)snprintf(made, made_bytes, "%s", file);
     } else {
         (void)snprintf(made, made_bytes, "%s.fmu", making->identifier);
     }
-    enum oto_status status = OTO_OK;
-    if (mkdtemp(making->folder) == NULL) {
-        status = oto_fail(error, OTO_IO, "'%.200s' cannot be made: %s", making->folder, strerror(errno));
-    } else {
+    enum oto_status status = srv_temporary_directory_make("otolith-export", making->folder, sizeof making->folder, error);
+    if (status == OTO_OK) {
         status = make_resources(making, world, node, error);
-        if (status == OTO_OK) {
-            status = write_archive(making, made, error);
-        }
-        remove_folder(making);
     }
+    if (status == OTO_OK) {
+        status = write_archive(making, made, error);
+    }
+    srv_temporary_directory_remove(making->folder);
     oto_sim_close(making->sim);
     free(making);
     return status;

@@ -1,24 +1,18 @@
 #include "record/run_recording.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+
+#include "base/temporary_directory.h"
 
 #define REATTACH_MS 5000
 
 enum oto_status run_recording_prepare(struct run_recording *run, const char **log, struct oto_error *error)
 {
-    const char *base = getenv("TMPDIR");
     if (run->path == NULL || *log != NULL) {
         return OTO_OK;
     }
-    (void)snprintf(run->directory, sizeof run->directory, "%s/otolith-run.XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
-    if (mkdtemp(run->directory) == NULL) {
-        const int reason = errno;
-        const enum oto_status status =
-            oto_fail(error, OTO_IO, "cannot make the temporary directory '%s': %s", run->directory, strerror(reason));
-        run->directory[0] = '\0';
+    const enum oto_status status =
+        srv_temporary_directory_make("otolith-run", run->directory, sizeof run->directory, error);
+    if (status != OTO_OK) {
         return status;
     }
     (void)snprintf(run->log, sizeof run->log, "%s/inputs", run->directory);
@@ -86,19 +80,7 @@ enum oto_status run_recording_finish(struct run_recording *run, struct oto_error
     while (run_recording_drain(run) > 0) {
     }
     end(run);
-    if (run->directory[0] != '\0') {
-        (void)unlink(run->log);
-        for (int i = 1; i < 1000; i++) { /* the logs of later runs (after a crash), each with a checkpoint */
-            char path[sizeof run->log + 24];
-            (void)snprintf(path, sizeof path, "%s.%d", run->log, i);
-            if (unlink(path) != 0) {
-                break;
-            }
-            (void)snprintf(path, sizeof path, "%s.%d.ckpt", run->log, i);
-            (void)unlink(path);
-        }
-        (void)rmdir(run->directory);
-    }
+    srv_temporary_directory_remove(run->directory); /* the log, and after a crash the logs and checkpoints of later runs */
     if (run->status != OTO_OK) {
         *error = run->error;
     }

@@ -2,16 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/temporary_directory.h"
 #include "recording/names.h"
 #include "sim/run_log.h"
 
-enum { MOST_OVERRIDES = 4096, FOLDERS_OPEN = 16 };
+enum { MOST_OVERRIDES = 4096 };
 
 static enum oto_status no_memory(struct oto_error *error)
 {
@@ -149,32 +149,16 @@ static enum oto_status add_overrides(struct unpacked *unpacked, const struct rec
 
 enum oto_status unpacked_open(struct unpacked *unpacked, const struct recorded *recorded, struct oto_error *error)
 {
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(unpacked->folder, sizeof unpacked->folder, "%s/otolith-verify-XXXXXX",
-                   temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
-    if (mkdtemp(unpacked->folder) == NULL) {
-        const int why = errno;
-        unpacked->folder[0] = '\0';
-        return oto_fail(error, OTO_IO, "no temporary folder can be made for the files of the recording: %s", strerror(why));
+    enum oto_status status = srv_temporary_directory_make("otolith-verify", unpacked->folder, sizeof unpacked->folder, error);
+    if (status == OTO_OK) {
+        status = add_files(unpacked, recorded, error);
     }
-    enum oto_status status = add_files(unpacked, recorded, error);
     return status == OTO_OK ? add_overrides(unpacked, recorded, error) : status;
-}
-
-static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place)
-{
-    (void)facts;
-    (void)kind;
-    (void)place;
-    (void)remove(path);
-    return 0;
 }
 
 void unpacked_close(struct unpacked *unpacked)
 {
-    if (unpacked->folder[0] != '\0') {
-        (void)nftw(unpacked->folder, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS);
-    }
+    srv_temporary_directory_remove(unpacked->folder);
     for (uint32_t i = 0; i < unpacked->override_count; i++) {
         free(unpacked->overrides[i]);
     }

@@ -1,6 +1,7 @@
 /*
- * The example of an FMU that moves a vehicle (FMI 3.0, co-simulation): a kinematic bicycle with two inputs, and its vectors as
- * arrays. Written against the standard alone, as a tool's FMU would be: nothing of otolith's simulator is in it.
+ * The example of an FMU that moves a vehicle (FMI 3.0, co-simulation): a kinematic bicycle with two inputs, and its
+ * vectors as arrays. Written against the standard alone, as a tool's FMU would be: nothing of otolith's simulator is in
+ * it.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -17,27 +18,41 @@
 enum { OK = 0, ERROR = 3 };
 
 /* The value references of modelDescription.xml. */
-enum reference { TIME = 0, ACCELERATION, STEERING_DEG, WHEELBASE, START_SPEED, DRAG, POSITION, VELOCITY, HEADING_DEG, YAW_RATE, SPEED };
+enum reference {
+    TIME = 0,
+    ACCELERATION,
+    STEERING_DEG,
+    WHEELBASE,
+    START_SPEED,
+    DRAG,
+    POSITION,
+    VELOCITY,
+    HEADING_DEG,
+    YAW_RATE,
+    SPEED
+};
 
 typedef void log_message(void *environment, int status, const char *category, const char *message);
 
 struct car {
     double t_s;
-    double acceleration_m_s2, steering_deg;            /* inputs */
-    double wheelbase_m, start_speed_m_s, drag_per_s;   /* parameters */
-    double x_m, y_m, heading_rad, speed_m_s;           /* state */
+    double acceleration_m_s2, steering_deg;          /* inputs */
+    double wheelbase_m, start_speed_m_s, drag_per_s; /* parameters */
+    double x_m, y_m, heading_rad, speed_m_s;         /* state */
 };
 
 static const struct car at_start = {.wheelbase_m = 2.7, .start_speed_m_s = 8.0, .drag_per_s = 0.1};
 
 /* ---- instance ---- */
 
-FMU_EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging,
-                                             bool event_mode, bool early_return, const uint32_t *intermediate, size_t intermediate_count,
-                                             void *environment, log_message *log, void *update);
-FMU_EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging,
-                                             bool event_mode, bool early_return, const uint32_t *intermediate, size_t intermediate_count,
-                                             void *environment, log_message *log, void *update)
+FMU_EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible,
+                                             bool logging, bool event_mode, bool early_return,
+                                             const uint32_t *intermediate, size_t intermediate_count, void *environment,
+                                             log_message *log, void *update);
+FMU_EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible,
+                                             bool logging, bool event_mode, bool early_return,
+                                             const uint32_t *intermediate, size_t intermediate_count, void *environment,
+                                             log_message *log, void *update)
 {
     (void)name, (void)resources, (void)visible, (void)logging, (void)event_mode, (void)early_return;
     (void)intermediate, (void)intermediate_count, (void)update;
@@ -101,8 +116,10 @@ static size_t get(const struct car *car, uint32_t reference, double values[3])
     return is_vector ? 3 : reference <= SPEED;
 }
 
-FMU_EXPORT int fmi3GetFloat64(struct car *car, const uint32_t *references, size_t count, double *values, size_t value_count);
-FMU_EXPORT int fmi3GetFloat64(struct car *car, const uint32_t *references, size_t count, double *values, size_t value_count)
+FMU_EXPORT int fmi3GetFloat64(struct car *car, const uint32_t *references, size_t count, double *values,
+                              size_t value_count);
+FMU_EXPORT int fmi3GetFloat64(struct car *car, const uint32_t *references, size_t count, double *values,
+                              size_t value_count)
 {
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
@@ -117,14 +134,20 @@ FMU_EXPORT int fmi3GetFloat64(struct car *car, const uint32_t *references, size_
     return used == value_count ? OK : ERROR;
 }
 
-FMU_EXPORT int fmi3SetFloat64(struct car *car, const uint32_t *references, size_t count, const double *values, size_t value_count);
-FMU_EXPORT int fmi3SetFloat64(struct car *car, const uint32_t *references, size_t count, const double *values, size_t value_count)
+FMU_EXPORT int fmi3SetFloat64(struct car *car, const uint32_t *references, size_t count, const double *values,
+                              size_t value_count);
+FMU_EXPORT int fmi3SetFloat64(struct car *car, const uint32_t *references, size_t count, const double *values,
+                              size_t value_count)
 {
-    double *const places[] = {[ACCELERATION] = &car->acceleration_m_s2, [STEERING_DEG] = &car->steering_deg, [WHEELBASE] = &car->wheelbase_m,
-                              [START_SPEED] = &car->start_speed_m_s, [DRAG] = &car->drag_per_s};
+    double *const places[] = {[ACCELERATION] = &car->acceleration_m_s2,
+                              [STEERING_DEG] = &car->steering_deg,
+                              [WHEELBASE] = &car->wheelbase_m,
+                              [START_SPEED] = &car->start_speed_m_s,
+                              [DRAG] = &car->drag_per_s};
     for (size_t i = 0; i < count; i++) {
         const bool is_known = references[i] >= ACCELERATION && references[i] <= DRAG && count == value_count;
-        if (!is_known || (references[i] == WHEELBASE && !(values[i] > 0.0)) || (references[i] == STEERING_DEG && !(fabs(values[i]) < 80.0))) {
+        if (!is_known || (references[i] == WHEELBASE && !(values[i] > 0.0)) ||
+            (references[i] == STEERING_DEG && !(fabs(values[i]) < 80.0))) {
             return ERROR;
         }
         *places[references[i]] = values[i];
@@ -146,10 +169,10 @@ static void advance(struct car *car, double step_s)
     car->y_m += step_s * middle.speed_m_s * sin(middle.heading_rad);
 }
 
-FMU_EXPORT int fmi3DoStep(struct car *car, double at, double step, bool no_set_state_prior, bool *event, bool *terminate, bool *early,
-                          double *last);
-FMU_EXPORT int fmi3DoStep(struct car *car, double at, double step, bool no_set_state_prior, bool *event, bool *terminate, bool *early,
-                          double *last)
+FMU_EXPORT int fmi3DoStep(struct car *car, double at, double step, bool no_set_state_prior, bool *event,
+                          bool *terminate, bool *early, double *last);
+FMU_EXPORT int fmi3DoStep(struct car *car, double at, double step, bool no_set_state_prior, bool *event,
+                          bool *terminate, bool *early, double *last)
 {
     (void)no_set_state_prior;
     *event = *terminate = *early = false;

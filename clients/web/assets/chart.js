@@ -36,6 +36,7 @@ export class Chart {
     this.note = this.element.querySelector('.note');
     this.truthKey = this.element.querySelector('.truth-key');
     this.table = this.element.querySelector('tbody');
+    this.valueHead = this.element.querySelector('.value-head');
     this.element.querySelector('.remove').onclick = () => this.page.remove(this);
     this.termsButton = this.element.querySelector('.terms');
     this.termsButton.onclick = () => this.page.toggleTerms(this);
@@ -311,7 +312,8 @@ export class Chart {
   // ---- numbers beside the chart ----
 
   updateTable() {
-    const rows = this.rows.map(({ line }) => this.#numbers(line));
+    const at = this.page.cursorTime(), rows = this.rows.map(({ line }) => this.#numbers(line, at));
+    this.valueHead.textContent = Number.isFinite(at) ? `${at.toFixed(3)} s` : 'value';
     const negligible = NEGLIGIBLE * rows.flat().reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0);
     this.rows.forEach(({ line, row, cells }, k) => {
       const texts = rows[k].map((value) => number(Math.abs(value) < negligible ? 0 : value, 3));
@@ -324,8 +326,8 @@ export class Chart {
   }
 
   // Value at the cursor or the newest, mean, standard deviation, rms, least and most of the window; NaN where there are none.
-  #numbers({ data, factor }) {
-    const { view, world } = this.page, at = this.page.cursorTime(), reach = (view.t1 - view.t0) / 100;
+  #numbers({ data, factor }, at) {
+    const { view, world } = this.page, reach = (view.t1 - view.t0) / 100;
     if (!data) return Array(6).fill(NaN);
     const facts = statistics(data.ring, data.column, data.ring.find(view.t0), data.ring.find(view.t1));
     const right = Math.min(view.t1, world.time); // a window that is not full yet ends beyond the newest sample

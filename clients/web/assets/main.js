@@ -359,7 +359,18 @@ class Page {
     $('tokens').onclose = () => {
       if ($('tokens').returnValue === 'ok') this.link.setTokens($('read-token').value.trim(), $('control-token').value.trim());
     };
-    for (const tab of document.querySelectorAll('[role=tab]')) tab.onclick = () => this.showPanel(tab.dataset.panel);
+    const tabs = [...document.querySelectorAll('[role=tab]')];
+    tabs.forEach((tab, index) => {
+      tab.onclick = () => this.showPanel(tab.dataset.panel);
+      tab.onkeydown = (event) => {
+        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!step) return;
+        event.stopPropagation(); // the page's own arrow keys move the view
+        const next = tabs[(index + step + tabs.length) % tabs.length];
+        next.focus();
+        next.click();
+      };
+    });
     this.#showDegrees();
     this.#showNumbers();
   }

@@ -1,6 +1,5 @@
 #include "daemon/thread/exit_trap.h"
 
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -9,19 +8,17 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/audit_arch.h"
+
 /* The kernel uses only the low byte of an exit code. srv_exit_trap_let_go writes PASS to the other bits: the trap allows it. */
 #define CODE_BITS 0xffu
 #define PASS 0x6f746f00u
 #define BY_FILTER 1 /* SYS_SECCOMP of the kernel, which this C library does not name */
 
 #if defined(__x86_64__)
-#define THIS_ARCH AUDIT_ARCH_X86_64
 #define FIRST_ARGUMENT(context) ((unsigned)(context)->uc_mcontext.gregs[REG_RDI])
 #elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
 #define FIRST_ARGUMENT(context) ((unsigned)(context)->uc_mcontext.regs[0])
-#else
-#error "name this machine's audit architecture here"
 #endif
 
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
@@ -31,7 +28,7 @@ void srv_exit_trap_set(void)
 {
     struct sock_filter code[] = {
         LOAD(arch),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 0, 5),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SRV_AUDIT_ARCH, 0, 5),
         LOAD(nr),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 3),
         LOAD(args[0]),

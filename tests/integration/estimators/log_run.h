@@ -50,8 +50,7 @@ static inline void log_run_open(struct log_run *run, const char *plugin, const c
         assert_ok(oto_document_read(path, NULL, &run->document, &run->error), run->error);
     }
     assert_ok(oto_params_apply(oto_plugin_descriptor(oto_estimate_plugin(run->estimate)),
-                               oto_document_root(run->document), oto_estimate_params(run->estimate), NULL, NULL,
-                               &run->error),
+                               oto_document_root(run->document), oto_estimate_params(run->estimate), &run->error),
               run->error);
 }
 

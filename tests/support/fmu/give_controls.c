@@ -1,6 +1,6 @@
 /*
- * give_controls WORLD PARTICIPANT TICKS:VALUE[,VALUE…] …: as the master of the clock, gives a vehicle its controls and lets the world
- * make so many ticks under them, for each argument in turn.
+ * give_controls WORLD PARTICIPANT TICKS:VALUE[,VALUE…] …: as the master of the clock, gives a vehicle its controls and
+ * lets the world make so many ticks under them, for each argument in turn.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,8 @@ int main(int argc, char **argv)
     if (argc < 3) {
         return EXIT_FAILURE;
     }
-    const struct oto_participant_options options = {.size = sizeof options, .world = argv[1], .name = argv[2], .answer_ms = -1, .timeout_ms = 60000};
+    const struct oto_participant_options options = {
+        .size = sizeof options, .world = argv[1], .name = argv[2], .answer_ms = -1, .timeout_ms = 60000};
     enum oto_status status = oto_participant_join(&options, &participant, &error);
     for (int i = 3; status == OTO_OK && i < argc; i++) {
         double values[OTO_CONTROLS] = {0.0};

@@ -178,6 +178,7 @@ EXPORT int fmi2GetBooleanStatus(void *instance, int kind, int *value)
     *value = ((struct model *)instance)->mode == ENDS;
     return kind == 3 ? OK : ERROR;
 }
+#define FREE_INSTANCE fmi2FreeInstance
 #define GET_STATE fmi2GetFMUstate
 #define SET_STATE fmi2SetFMUstate
 #define FREE_STATE fmi2FreeFMUstate
@@ -332,6 +333,7 @@ EXPORT int fmi3DoStep(void *instance, double at, double step, bool no_set_state_
     *last = model->t_s = *early ? at + step / 2.0 : at + step;
     return OK;
 }
+#define FREE_INSTANCE fmi3FreeInstance
 #define GET_STATE fmi3GetFMUState
 #define SET_STATE fmi3SetFMUState
 #define FREE_STATE fmi3FreeFMUState
@@ -339,6 +341,12 @@ EXPORT int fmi3DoStep(void *instance, double at, double step, bool no_set_state_
 #define SERIALIZE fmi3SerializeFMUState
 #define DESERIALIZE fmi3DeserializeFMUState
 #endif
+
+EXPORT void FREE_INSTANCE(void *model);
+EXPORT void FREE_INSTANCE(void *model)
+{
+    free(model);
+}
 
 /* ---- state ---- */
 

@@ -37,7 +37,7 @@ static int open_descriptors(void)
 
 static enum oto_status open_world(const char *world, struct oto_client **client, struct oto_error *error)
 {
-    const struct oto_client_options options = {.size = sizeof options, .world = world, .timeout_ms = 2000};
+    const struct oto_client_options options = {.size = sizeof options, .world = world, .timeout_ms = 60000};
     return oto_client_open(&options, client, error);
 }
 
@@ -237,10 +237,10 @@ static void a_silent_server_times_out(void **state)
     struct oto_error error = {0};
     server->silent = true;
     fake_start(server, "demo", FAKE_SEALS);
-    const struct oto_client_options options = {.size = sizeof options, .world = "demo", .timeout_ms = 30};
+    const struct oto_client_options options = {.size = sizeof options, .world = "demo", .timeout_ms = 3000}; /* also for the attach, which is answered */
     assert_ok(oto_client_open(&options, &client, &error), error);
     assert_int_equal(oto_control_resume(client, NULL, &error), OTO_TIMEOUT);
-    expect_text(&error, "30 ms");
+    expect_text(&error, "3000 ms");
     oto_client_close(client);
     fake_stop(server);
 }
@@ -307,7 +307,7 @@ static void a_server_that_goes_is_an_error_and_no_signal(void **state)
     assert_int_equal(oto_control_pause(client, NULL, &error), OTO_CLOSED);
     expect_text(&error, "closed");
     assert_false(oto_client_server_alive(client));
-    assert_int_equal(oto_client_wait_tick(client, 0, 5000), OTO_CLOSED);
+    assert_int_equal(oto_client_wait_tick(client, 0, 60000), OTO_CLOSED);
     assert_string_equal(oto_client_header(client)->world, "demo"); /* the mapped memory stays readable */
     oto_client_close(client);
     fake_stop(server);

@@ -58,7 +58,7 @@ static void push_from(uint32_t index, uint64_t first, uint64_t last)
 static struct oto_client *open_world(void)
 {
     const struct oto_client_options options = {
-        .size = sizeof options, .world = "demo", .timeout_ms = 5000, .name = "me", .role = "observe"};
+        .size = sizeof options, .world = "demo", .timeout_ms = 60000, .name = "me", .role = "observe"};
     struct oto_client *client;
     struct oto_error error = {0};
     assert_ok(oto_client_open(&options, &client, &error), error);
@@ -76,7 +76,7 @@ static void end_run(struct oto_client *client)
 static void reattach(struct oto_client *client)
 {
     struct oto_error error = {0};
-    assert_ok(oto_client_reattach(client, 20000, &error), error);
+    assert_ok(oto_client_reattach(client, 60000, &error), error);
 }
 
 static uint64_t read_one(struct oto_reader *reader)
@@ -225,7 +225,7 @@ static void what_does_not_come_again_stays_as_it_was(void **state)
     assert_int_equal(oto_client_header(client)->epoch, 7);
     start_run(8, 8);
     header_of()->major = OTO_SEGMENT_MAJOR + 1;
-    assert_int_equal(oto_client_reattach(client, 20000, &error), OTO_VERSION);
+    assert_int_equal(oto_client_reattach(client, 60000, &error), OTO_VERSION);
     header_of()->major = OTO_SEGMENT_MAJOR;
     reattach(client);
     end_run(client);

@@ -3,7 +3,7 @@
 #include "config_test.h"
 
 #include "otolith/environment.h"
-#include "sim/environment.h"
+#include "sim/exposure.h"
 #include "sim/vibration.h"
 
 #define ORIGIN "origin: {latitude_deg: 48.137, longitude_deg: 11.575, altitude_m: 520, date: 2026-07-01}\n"

@@ -1,8 +1,8 @@
 /*
- * What a sensor is exposed to: the truth carried to its mount, gravity, the magnetic field and the air. Pure. [tick]
+ * The exposure of a sensor, which is what it feels: the truth carried to its mount, gravity, the magnetic field and the air. Pure. [tick]
  */
-#ifndef SRV_WORLD_ENVIRONMENT_H
-#define SRV_WORLD_ENVIRONMENT_H
+#ifndef SRV_SIM_EXPOSURE_H
+#define SRV_SIM_EXPOSURE_H
 
 #include "world/world_config.h"
 #include "otolith/plugin.h"

@@ -1,4 +1,4 @@
-#include "sim/environment.h"
+#include "sim/exposure.h"
 
 #include <string.h>
 

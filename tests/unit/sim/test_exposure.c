@@ -1,7 +1,7 @@
 #include "oto_test.h"
 
 #include "otolith/geodesy.h"
-#include "sim/environment.h"
+#include "sim/exposure.h"
 #include "sim/history.h"
 #include "sim/state_hash.h"
 
