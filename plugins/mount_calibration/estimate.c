@@ -7,7 +7,20 @@
 #define ABSOLUTE_TAILS 1.2   /* factor on the variance: corners and crowns differ from the assumptions */
 #define REPEATABLE_TAILS 1.5 /* factor on the variance: a road's bank may persist for longer than assumed */
 #define PITCH_TAILS 1.3 /* factor on the variance: springs differ from the assumptions */
+/*
+ * By how much springs lift a body in a start, a second long, other than the model says: they answer late, and about another point
+ * than the road does. All starts of a car have it in common. At the speed of parking this looks like 0.1° of pitch.
+ */
+#define SPRINGS_M 0.006
+#define START_S 1.0
 #define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* errors that the models do not contain */
+
+static double springs_variance(const struct joint_filter *filter)
+{
+    const double speed_m_s = filter->distance_m > 0.0 ? filter->speed_square_m2_s / filter->distance_m : 0.0;
+    const double slope_rad = speed_m_s > 0.0 ? SPRINGS_M / (START_S * speed_m_s) : 0.0;
+    return slope_rad * slope_rad;
+}
 
 static void estimate_filter(const struct mountcal_plan *plan, const struct joint_filter *filter,
                             struct mountcal_estimate *estimate)
@@ -21,7 +34,8 @@ static void estimate_filter(const struct mountcal_plan *plan, const struct joint
     estimate->q_body_from_sensor = filter->q_body_from_sensor;
     estimate->crown_rad = has_crown ? filter->extra[JOINT_CROWN - JOINT_PITCH_COMPLIANCE] : 0.0;
     estimate->variance[OTO_CALIBRATION_PITCH] =
-        (plan->params.opposite ? 1.0 : PITCH_TAILS) * (filter->covariance[pitch][pitch] + axes);
+        plan->params.opposite ? filter->covariance[pitch][pitch] + axes
+                              : PITCH_TAILS * (filter->covariance[pitch][pitch] + axes) + springs_variance(filter);
     estimate->variance[OTO_CALIBRATION_YAW] = filter->covariance[yaw][yaw] + axes;
     estimate->variance[OTO_CALIBRATION_ROLL_ABSOLUTE] = (on_road ? ABSOLUTE_TAILS : 1.0) * rolled;
     estimate->variance[OTO_CALIBRATION_ROLL_REPEATABLE] = (on_road ? REPEATABLE_TAILS : 1.0) * repeatable;

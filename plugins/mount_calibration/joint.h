@@ -49,7 +49,7 @@ enum {
  * only; turns then show the roll of the mount. A parameter selects one, because the data do not show which one holds.
  */
 enum { JOINT_FOLLOWS, JOINT_STAYS_LEVEL };
-#define JOINT_PAST_BLOCKS 8 /* history for speed reports that are late */
+#define JOINT_PAST_BLOCKS 12 /* history for speed reports that are late */
 
 /* The parameters that the filter uses, in SI units. */
 struct joint_plan {
@@ -104,14 +104,14 @@ struct joint_gyro {
     double window_s;             /* duration of the current window so far */
     oto_vec3 window_rate_rad_s;  /* mean measured rate of the last complete window */
     double since_window_s;       /* time since the end of that window; negative: there is none */
-    double wander_rad2_s2, wander_s; /* sums over pairs of windows; their ratio is the power of the random walk of the bias */
-    uint32_t was_at_rest;
-    uint32_t spare;
+    double wander_sum, pairs;    /* sums over pairs of windows by weight; their ratio is the power of the random walk of the bias */
+    double rest_s;               /* duration of the current rest */
 };
 
 /* An earlier block, kept for late speed reports. */
 struct joint_past {
     double gain_m_s, duration_s; /* gain of the forward speed in the block */
+    double force_m_s2;           /* forward specific force in the block */
     oto_vec3 first_rate_rad_s;   /* measured rate at the start of the block */
 };
 
@@ -142,6 +142,7 @@ struct joint_filter {
     double bank_sum, bank_square_sum, bank_weight; /* sums over distance, from which the rms follows */
     double bank_power;                             /* rad² */
     double distance_m, since_bank_m;
+    double speed_square_m2_s; /* ∫ speed² dt */
     double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a_x² dt and ∫ a_y² dt since the last rest */
     double accel_ahead_m_s2, accel_left_m_s2, speed_m_s, yaw_rate_rad_s; /* of the last block */
     double gained_m_s;                     /* total speed gained and lost; pitch is observable only through it */
@@ -187,6 +188,9 @@ void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro);
 void joint_gyro_pass(struct joint_gyro *gyro, bool still, double dt);
 void joint_gyro_break(struct joint_gyro *gyro);
 void joint_gyro_learn(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt);
+/* Whether the body no longer swings on its springs. */
+bool joint_gyro_has_settled(const struct joint_gyro *gyro);
+double joint_gyro_rest_variance(const struct joint_plan *plan, const struct joint_gyro *gyro, double dt);
 double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *gyro);
 double joint_gyro_wander(const struct joint_gyro *gyro);
 

@@ -21,6 +21,7 @@
 #define BEGIN_M_S2 0.3
 #define SPEEDS_UP_M_S2 0.4
 #define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* sigma of the magnitude of gravity at the start, when its direction is known to 0.1 rad */
+#define EARTH_RAD_S 7.3e-5 /* the earth's rotation is a part of the bias that changes when the vehicle turns by a radian */
 #define ACCEL_WANDER 2e-8 /* (m/s²)²/s: random walk of the accelerometer bias */
 #define TURN_AT_ONCE_RAD 1.5 /* angle of a turn over which the effect of a scale error or cross term is correlated */
 #define GAIN_AT_ONCE_M_S 5.0
@@ -201,7 +202,8 @@ static void follow_steady(struct joint_filter *filter, oto_vec3 turn_rad, oto_ve
 static void add_noise(const struct joint_plan *plan, struct joint_filter *filter, double dt)
 {
     const double turn = joint_gyro_noise(plan, &filter->gyro) * dt, push = joint_squared(plan->accel_noise) * dt;
-    const double wander = joint_gyro_wander(&filter->gyro) * dt;
+    const double earth = joint_squared(EARTH_RAD_S) * oto_vec3_norm(filter->steady_rate_rad_s) * dt;
+    const double wander = joint_gyro_wander(&filter->gyro) * dt + earth;
     const oto_vec3 up = oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0));
     for (int i = 0; i < 3; i++) {
         filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
@@ -304,10 +306,14 @@ static void roll_on(const struct joint_plan *plan, struct joint_filter *filter, 
     joint_fade(filter, JOINT_BANK, 1.0 / (1.0 + way_m / plan->road_length_m), filter->bank_power);
 }
 
-static void remember(struct joint_filter *filter, double gain_m_s, double duration_s)
+static void remember(struct joint_filter *filter, const struct joint_body *body, double duration_s)
 {
+    const oto_vec3 g = oto_mat3_mul_vec(body->from_sensor, filter->gravity_m_s2);
     memmove(filter->past + 1, filter->past, sizeof filter->past - sizeof *filter->past);
-    filter->past[0] = (struct joint_past){gain_m_s, duration_s, filter->last_rate_rad_s};
+    filter->past[0] = (struct joint_past){.gain_m_s = body->ahead_m_s2 * duration_s,
+                                          .duration_s = duration_s,
+                                          .force_m_s2 = body->ahead_m_s2 - g.x,
+                                          .first_rate_rad_s = filter->last_rate_rad_s};
 }
 
 void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block)
@@ -329,7 +335,7 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
     speed_before_m_s = speed_before(filter);
     move(plan, filter, block);
     body = joint_look(filter, block, speed_before_m_s);
-    remember(filter, body.velocity_m_s.x - speed_before_m_s, block->duration_s);
+    remember(filter, &body, block->duration_s);
     filter->ahead_sq_m2_s3 += joint_squared(body.ahead_m_s2) * block->duration_s;
     filter->aside_sq_m2_s3 += joint_squared(body.left_m_s2) * block->duration_s;
     roll_on(plan, filter, oto_fabs(body.velocity_m_s.x) * block->duration_s);

@@ -9,12 +9,16 @@
 #define BLOCKS_MOST 1e4 /* with more blocks, old blocks lose weight */
 #define NOISE_LEAST 0.4
 #define WINDOW_S 1.0
-#define WHITE_MARGIN 1.5        /* noise that could be in the means of two windows, over its expected power */
-#define ASSUMED_S 8.0           /* weight of the assumed wander, as a time */
+#define SETTLED_S 1.5           /* time at rest after which the body no longer swings on its springs */
+#define WHITE_MARGIN 1.1        /* noise that could be in the means of two windows, over its expected power */
+#define ASSUMED_PAIRS 2.0       /* weight of the assumed wander, as a number of pairs that are free of noise */
 #define ASSUMED_WANDER 3e-9     /* (rad/s)²/s; its Allan deviation at 10 s is 21 °/h, that of an instability of 31 °/h */
-#define FORGET_S 1200.0         /* with more time, old windows lose weight */
+#define PAIRS_MOST 40.0         /* with more pairs, old pairs lose weight */
 #define MOVED_RAD_S 5e-3        /* a larger difference of two windows is a motion of the vehicle */
 #define WANDER_LEAST 1e-11      /* (rad/s)²/s */
+#define REST_RAD_S 2e-3         /* noise of a block at rest until the body has settled */
+#define REST_LEAST_RAD_S 1e-4
+#define REST_MARGIN 2.0         /* on the variance of a block at rest */
 
 void joint_gyro_init(struct joint_gyro *gyro)
 {
@@ -25,59 +29,48 @@ void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro)
 {
     gyro->noise_sum = from->noise_sum;
     gyro->blocks = from->blocks;
-    gyro->wander_rad2_s2 = from->wander_rad2_s2;
-    gyro->wander_s = from->wander_s;
+    gyro->wander_sum = from->wander_sum;
+    gyro->pairs = from->pairs;
 }
 
 void joint_gyro_break(struct joint_gyro *gyro)
 {
     gyro->since_window_s = -1.0;
     gyro->window_s = 0.0;
-    gyro->was_at_rest = 0;
+    gyro->rest_s = 0.0;
 }
 
 void joint_gyro_pass(struct joint_gyro *gyro, bool still, double dt)
 {
     gyro->since_window_s += gyro->since_window_s >= 0.0 ? dt : 0.0;
-    if (!still) {
-        gyro->was_at_rest = 0;
-        gyro->window_s = 0.0;
-    }
+    gyro->rest_s = still ? gyro->rest_s + dt : 0.0;
+    gyro->window_s = still ? gyro->window_s : 0.0;
 }
 
 /*
  * The square of the difference of two windows' means is the noise in both, plus the wander over the time between them; a
- * third of a window's own duration counts less, because the mean smooths it.
+ * third of a window's own duration counts less, because the mean smooths it. A pair tells of the wander only as far as the
+ * assumed wander exceeds the noise: two seconds of one rest say nothing of a part with much noise, two rests a minute apart do.
  */
 static void compare_windows(struct joint_gyro *gyro, oto_vec3 rate_rad_s)
 {
     const double moved_sq = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, gyro->window_rate_rad_s)) / 3.0;
     const double white_sq = WHITE_MARGIN * 2.0 * gyro->noise_sum / (gyro->blocks * WINDOW_S);
+    const double between_s = gyro->since_window_s - WINDOW_S / 3.0, assumed_sq = ASSUMED_WANDER * between_s;
+    const double weight = joint_squared(assumed_sq / (assumed_sq + white_sq));
     if (gyro->since_window_s < 0.0 || moved_sq > joint_squared(MOVED_RAD_S)) {
         return;
     }
-    if (gyro->wander_s > FORGET_S) {
-        gyro->wander_rad2_s2 *= 0.5;
-        gyro->wander_s *= 0.5;
+    if (gyro->pairs > PAIRS_MOST) {
+        gyro->wander_sum *= 0.5;
+        gyro->pairs *= 0.5;
     }
-    gyro->wander_rad2_s2 += moved_sq - white_sq;
-    gyro->wander_s += gyro->since_window_s - WINDOW_S / 3.0;
+    gyro->wander_sum += weight * (moved_sq - white_sq) / between_s;
+    gyro->pairs += weight;
 }
 
-/* Learns from a block at rest. The difference of two successive blocks does not contain the bias. */
-void joint_gyro_learn(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt)
+static void learn_wander(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt)
 {
-    const double seen = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, gyro->block_rate_rad_s)) * dt / 6.0;
-    if (gyro->was_at_rest) {
-        if (gyro->blocks >= BLOCKS_MOST) {
-            gyro->blocks *= 0.5;
-            gyro->noise_sum *= 0.5;
-        }
-        gyro->blocks += 1.0;
-        gyro->noise_sum += seen;
-    }
-    gyro->block_rate_rad_s = rate_rad_s;
-    gyro->was_at_rest = 1;
     gyro->window_turn_rad = oto_vec3_add_scaled(gyro->window_s > 0.0 ? gyro->window_turn_rad : oto_vec3_zero(), rate_rad_s, dt);
     gyro->window_s += dt;
     if (gyro->window_s > WINDOW_S - 0.5 * dt) {
@@ -87,6 +80,35 @@ void joint_gyro_learn(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt)
         gyro->since_window_s = 0.0;
         gyro->window_s = 0.0;
     }
+}
+
+/* Learns from a block at rest. The difference of two successive blocks does not contain the bias. */
+void joint_gyro_learn(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt)
+{
+    const double seen = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, gyro->block_rate_rad_s)) * dt / 6.0;
+    gyro->block_rate_rad_s = rate_rad_s;
+    if (!joint_gyro_has_settled(gyro)) {
+        return;
+    }
+    if (gyro->blocks >= BLOCKS_MOST) {
+        gyro->blocks *= 0.5;
+        gyro->noise_sum *= 0.5;
+    }
+    gyro->blocks += 1.0;
+    gyro->noise_sum += seen;
+    learn_wander(gyro, rate_rad_s, dt);
+}
+
+bool joint_gyro_has_settled(const struct joint_gyro *gyro)
+{
+    return gyro->rest_s > SETTLED_S;
+}
+
+/* Variance of the mean rate of a block at rest about the bias. What swings at rest is in the learned noise. */
+double joint_gyro_rest_variance(const struct joint_plan *plan, const struct joint_gyro *gyro, double dt)
+{
+    const double learned = (BLOCKS * joint_squared(plan->gyro_noise) + gyro->noise_sum) / (BLOCKS + gyro->blocks);
+    return joint_gyro_has_settled(gyro) ? REST_MARGIN * learned / dt + joint_squared(REST_LEAST_RAD_S) : joint_squared(REST_RAD_S);
 }
 
 /*
@@ -103,6 +125,6 @@ double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *
 /* Power of the random walk of the bias, (rad/s)²/s. */
 double joint_gyro_wander(const struct joint_gyro *gyro)
 {
-    const double learned = (ASSUMED_S * ASSUMED_WANDER + gyro->wander_rad2_s2) / (ASSUMED_S + gyro->wander_s);
+    const double learned = (ASSUMED_PAIRS * ASSUMED_WANDER + gyro->wander_sum) / (ASSUMED_PAIRS + gyro->pairs);
     return learned > WANDER_LEAST ? learned : WANDER_LEAST;
 }

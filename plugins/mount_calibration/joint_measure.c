@@ -15,7 +15,11 @@
 #define RATIO 0.75
 #define RATIO_MOST 9.0
 #define SPEED_FLOOR_M_S 0.015
+/* Half the time over which acceleration and force of an earlier instant are averaged: about its age, so that it is in the middle. */
+#define AROUND_LEAST_S 0.15
+#define AROUND_MOST_S 0.4
 #define AHEAD_M_S2 2.0 /* a typical acceleration */
+#define SWING_HEIGHT_M 0.3 /* height above the ground of the axes about which the body swings on its springs */
 /* Effects of a turn that the lever arm does not explain: steering, tyres. They are constant within a turn. */
 #define TURNING_AHEAD_M 0.1
 #define TURNING_ASIDE_M 0.25
@@ -100,20 +104,39 @@ bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filte
     return true;
 }
 
-/* The motion `age_s` ago: the speed gained since then, the forward acceleration, and the measured rate. */
+/*
+ * The motion `age_s` ago: the speed gained since then and the measured rate; acceleration and force are means over the time
+ * around it. A body that swings on its springs has an acceleration that its wheels do not have. As a regressor of lag and slip
+ * it would be a noise that makes the filter sure that both are small.
+ */
 struct then {
-    double gain_m_s, ahead_m_s2;
+    double gain_m_s, ahead_m_s2, force_m_s2;
     double unknown_s; /* part of the age that is older than the history */
     oto_vec3 rate_rad_s;
 };
 
+static void add_mean(const struct joint_filter *filter, double age_s, struct then *then)
+{
+    const double around_s = age_s < AROUND_LEAST_S ? AROUND_LEAST_S : age_s < AROUND_MOST_S ? age_s : AROUND_MOST_S;
+    double gain_m_s = 0.0, push_m_s = 0.0, duration_s = 0.0;
+    for (int i = 0; i < JOINT_PAST_BLOCKS && filter->past[i].duration_s > 0.0 && duration_s < age_s + around_s; i++) {
+        gain_m_s += filter->past[i].gain_m_s;
+        push_m_s += filter->past[i].force_m_s2 * filter->past[i].duration_s;
+        duration_s += filter->past[i].duration_s;
+    }
+    if (duration_s > 0.0) {
+        then->ahead_m_s2 = gain_m_s / duration_s;
+        then->force_m_s2 = push_m_s / duration_s;
+    }
+}
+
 static struct then look_back(const struct joint_filter *filter, const struct joint_block *block, double age_s)
 {
     struct then then = {.rate_rad_s = block->end_rate_rad_s};
+    add_mean(filter, age_s, &then);
     for (int i = 0; i < JOINT_PAST_BLOCKS && filter->past[i].duration_s > 0.0; i++) {
         const struct joint_past *past = &filter->past[i];
         const double part = age_s < past->duration_s ? age_s / past->duration_s : 1.0;
-        then.ahead_m_s2 = past->gain_m_s / past->duration_s;
         then.gain_m_s += part * past->gain_m_s;
         then.rate_rad_s = oto_vec3_lerp(then.rate_rad_s, past->first_rate_rad_s, part);
         age_s -= past->duration_s;
@@ -131,13 +154,6 @@ static void put_lever(struct joint_row *row, double by_x, double by_y, double by
     joint_row_put3(row, JOINT_LEVER, oto_vec3_make(by_x, by_y, by_z));
 }
 
-/* Gravity along the body's x axis `age_s` ago. */
-static double gravity_ahead(const struct joint_filter *filter, const struct joint_body *body, oto_vec3 rate_rad_s, double age_s)
-{
-    const oto_vec3 g = oto_mat3_mul_vec(body->from_sensor, filter->gravity_m_s2);
-    return g.x + age_s * oto_vec3_cross(rate_rad_s, g).x;
-}
-
 /*
  * Wheels slip in proportion to the force that drives or brakes the vehicle, uphill as well. In waves of the road this looks
  * like a pitch of the mount: 0.002 s²/m like 1.1°.
@@ -149,16 +165,15 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
     const struct then then = look_back(filter, block, age_s > 0.0 ? age_s : 0.0);
     const oto_vec3 rate = oto_mat3_mul_vec(body->from_sensor, oto_vec3_sub(then.rate_rad_s, filter->gyro_bias_rad_s));
     const double then_m_s = body->velocity_m_s.x - then.gain_m_s;
-    const double force_m_s2 = then.ahead_m_s2 - gravity_ahead(filter, body, rate, age_s);
-    const double scale = 1.0 + *joint_extra(filter, JOINT_SPEED_SCALE) + force_m_s2 * *joint_extra(filter, JOINT_WHEEL_SLIP);
+    const double scale = 1.0 + *joint_extra(filter, JOINT_SPEED_SCALE) + then.force_m_s2 * *joint_extra(filter, JOINT_WHEEL_SLIP);
     const double noise = joint_squared(plan->speed_noise_m_s) + joint_squared(0.03 * then.ahead_m_s2);
-    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(AHEAD_M_S2 * then.unknown_s) +
+    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(SWING_HEIGHT_M * rate.y) + joint_squared(AHEAD_M_S2 * then.unknown_s) +
                          joint_squared(0.5 * block->speed_step_m_s) + joint_squared(SPEED_FLOOR_M_S);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(joint_row_of(&body->from_sensor, 0), scale));
     joint_row_put(&row, JOINT_SPEED_SCALE, then_m_s);
     joint_row_put(&row, JOINT_SPEED_LAG, -then.ahead_m_s2);
-    joint_row_put(&row, JOINT_WHEEL_SLIP, force_m_s2 * then_m_s);
+    joint_row_put(&row, JOINT_WHEEL_SLIP, then.force_m_s2 * then_m_s);
     put_lever(&row, 0.0, scale * rate.z, -scale * rate.y);
     return joint_measure_row(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise, fixed);
 }
@@ -178,7 +193,7 @@ static bool measure_sideways(const struct joint_plan *plan, struct joint_filter 
     put_lever(&row, -rate.z, 0.0, rate.x);
     joint_row_put(&row, JOINT_SLIP, drift_m_s);
     return joint_measure_row(plan, filter, JOINT_SIDEWAYS, &row, -(v.y + drift_m_s * *joint_extra(filter, JOINT_SLIP)), noise,
-                   joint_squared(TURNING_ASIDE_M * rate.z) + joint_squared(DRIFT_RAD_S2_M * drift_m_s));
+                   joint_squared(TURNING_ASIDE_M * rate.z) + joint_squared(SWING_HEIGHT_M * rate.x) + joint_squared(DRIFT_RAD_S2_M * drift_m_s));
 }
 
 /*
@@ -264,16 +279,17 @@ void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filt
 {
     oto_vec3 shown = oto_vec3_add_scaled(block->gyro_bias_rad_s, block->turn_rad, 1.0 / block->duration_s);
     double velocity[3], innovation[3];
+    const double turning = joint_gyro_rest_variance(plan, &filter->gyro, block->duration_s);
     joint_gyro_learn(&filter->gyro, shown, block->duration_s);
     come_to_rest(plan, filter);
     oto_vec3_to_array(filter->velocity_m_s, velocity);
     oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
     for (int i = 0; i < 3; i++) {
         struct joint_row still = {1, {JOINT_VELOCITY + i}, {1.0}}, turn = {1, {JOINT_GYRO_BIAS + i}, {1.0}};
-        const double known = joint_row_variance(filter, &turn) + joint_squared(2e-3);
+        const double known = joint_row_variance(filter, &turn) + turning;
         joint_update(filter, &still, -velocity[i], joint_squared(0.01));
         if (innovation[i] * innovation[i] < GATE_SQ * known) {
-            joint_update(filter, &turn, innovation[i], joint_squared(2e-3));
+            joint_update(filter, &turn, innovation[i], turning);
         }
         oto_vec3_to_array(filter->velocity_m_s, velocity);
         oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
@@ -340,5 +356,6 @@ void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *fi
     }
     filter->forward_s += taken && body->velocity_m_s.x > REVERSES_M_S ? block->duration_s : 0.0;
     filter->distance_m += way_m;
+    filter->speed_square_m2_s += way_m * oto_fabs(body->velocity_m_s.x);
     joint_measure_road(plan, filter, block, body, way_m);
 }

@@ -138,7 +138,7 @@ static void set_previous(const double off_deg[3], double bound_deg)
 
 static void D17_a_previous_result_joins_an_axis_only_where_the_new_data_could_have_refuted_it(void **state)
 {
-    static const double off_deg[3] = {0.05, 0.05, 0.05};
+    static const double off_deg[3] = {0.05, 0.02, 0.05};
     double alone_deg;
     (void)state;
     open_city(24);
