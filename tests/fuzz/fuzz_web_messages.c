@@ -4,6 +4,7 @@
  * The world is the small segment of fake_server.h. Connections, timers and replies of the server are this file's.
  */
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
