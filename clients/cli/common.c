@@ -379,7 +379,8 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
 static char *protect_number(char *argument)
 {
     char *copy = NULL;
-    if (argument[0] != '-' || strcspn(argument + 1, "0123456789") != (size_t)(argument[1] == '.')) {
+    const char *digit = argument + (argument[0] == '-' && argument[1] == '.' ? 2 : 1);
+    if (argument[0] != '-' || *digit < '0' || *digit > '9') {
         return argument;
     }
     if (asprintf(&copy, " %s", argument) < 0) {

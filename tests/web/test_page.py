@@ -181,9 +181,9 @@ class Plots(PageCase):
         self.assertIn("white noise", names)
         page.wait("otolith.charts[0].lines[0].truthName.includes('accelerometer.truth.x')")
         total = page.wait("""(() => { const { terms } = otolith.charts[1], line = otolith.charts[0].lines[0];
-            const t = line.data.ring.lastTime - 0.1, value = line.data.ring.nearest(line.data.column, t, 0.01);
-            let sum = line.truth.ring.nearest(line.truth.column, t, 0.01);
-            for (const term of terms.all) sum += term.data.ring.nearest(term.data.column, t, 0.01);
+            const t = line.data.ring.lastTime - 0.1, value = line.data.ring.nearest(line.data.column, t, 1e-4);
+            let sum = line.truth.ring.nearest(line.truth.column, t, 1e-4);
+            for (const term of terms.all) sum += term.data.ring.nearest(term.data.column, t, 1e-4);
             return Number.isFinite(value) && Number.isFinite(sum) && [value, sum]; })()""")
         self.assertAlmostEqual(total[0], total[1], delta=1e-9)
         self.no_errors(page)
@@ -331,7 +331,7 @@ class Life(PageCase):
         page.wait(f"otolith.world.epoch !== '{epoch}'")
         page.wait("otolith.world.events.some((event) => event.kind === 'restart')")
         page.wait("otolith.charts[0].lines[0].data.ring.count > 20 && otolith.world.status.state === 'running'")
-        self.assertTrue(page.run("document.getElementById('notice').hidden"))
+        page.wait("document.getElementById('notice').hidden")
         self.assertLess(page.run("otolith.charts[0].lines[0].data.ring.t[0]"), 1)
 
     def test_a_recording_that_is_played_is_moved_with_a_slider(self):
