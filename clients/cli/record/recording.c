@@ -400,7 +400,7 @@ static enum oto_status diagnose_when_due(struct recording *recording, struct oto
         return OTO_OK;
     }
     recording->next_diagnostics_ns = clock.sim_time_ns + DIAGNOSTICS_PERIOD_NS;
-    return recording_put_diagnostics(recording, clock.sim_time_ns, error);
+    return recording_put_diagnostics(recording, &clock, error);
 }
 
 /* Writes the data in memory to the file once a second of real time. */

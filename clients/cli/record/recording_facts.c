@@ -277,15 +277,16 @@ enum oto_status recording_attach_log(struct recording *recording, struct oto_err
 
 /* ---- the end ---- */
 
-enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t_ns, struct oto_error *error)
+enum oto_status recording_put_diagnostics(struct recording *recording, const struct oto_clock *clock, struct oto_error *error)
 {
-    const enum oto_status status = oto_diagnostics_encode(recording->client, recording_counts(recording).lost, &recording->message);
+    const enum oto_status status =
+        oto_diagnostics_encode(recording->client, clock, recording_counts(recording).lost, &recording->message);
     if (status != OTO_OK) {
         return oto_fail(error, status, "the diagnostics of the world cannot be a ROS message: %s", oto_status_text(status));
     }
     const struct oto_mcap_message message = {.channel = recording->diagnostics_id,
-                                             .log_time_ns = (uint64_t)t_ns,
-                                             .publish_time_ns = (uint64_t)t_ns,
+                                             .log_time_ns = (uint64_t)clock->sim_time_ns,
+                                             .publish_time_ns = (uint64_t)clock->sim_time_ns,
                                              .data = recording->message.data,
                                              .bytes = recording->message.bytes};
     return oto_mcap_write(recording->writer, &message, error);

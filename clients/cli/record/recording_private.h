@@ -71,7 +71,7 @@ enum oto_status recording_attach_log(struct recording *recording, struct oto_err
 /* Adds the facts of the end and the metadata that rosbag2 reads. */
 enum oto_status recording_add_end(struct recording *recording, struct oto_error *error);
 /* Writes a DiagnosticArray of the world's counters. */
-enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t_ns, struct oto_error *error);
+enum oto_status recording_put_diagnostics(struct recording *recording, const struct oto_clock *clock, struct oto_error *error);
 
 /* ---- recording_files.c: files that the world names ---- */
 

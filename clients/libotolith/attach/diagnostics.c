@@ -174,20 +174,19 @@ static uint32_t add_node(struct report *report, const struct oto_client *client,
     return i;
 }
 
-enum oto_status oto_diagnostics_encode(const struct oto_client *client, uint64_t lost, struct oto_buffer *message)
+enum oto_status oto_diagnostics_encode(const struct oto_client *client, const struct oto_clock *clock, uint64_t lost,
+                                       struct oto_buffer *message)
 {
     struct report *report = calloc(1, sizeof *report);
-    struct oto_clock clock = {0};
     if (report == NULL) {
         return OTO_NO_MEMORY;
     }
-    (void)oto_client_clock(client, &clock);
-    add_world(report, client, &clock, lost);
+    add_world(report, client, clock, lost);
     for (uint32_t i = 0; i < oto_client_channel_count(client);) {
-        i = add_node(report, client, i, clock.sim_time_ns);
+        i = add_node(report, client, i, clock->sim_time_ns);
     }
     const struct oto_ros_diagnostics diagnostics = {.statuses = report->statuses, .count = report->count};
-    const struct oto_sample_head head = {.t_ns = clock.sim_time_ns};
+    const struct oto_sample_head head = {.t_ns = clock->sim_time_ns};
     const enum oto_status status = oto_ros_view_encode(OTO_ROS_DIAGNOSTICS, NULL, "", &head, &diagnostics, message);
     free(report);
     return status;

@@ -212,11 +212,11 @@ static uint64_t lost_of(const struct fox_session *session)
 }
 
 /* Sends /clock or /diagnostics, which are not made from a record. */
-static void send_state(struct fox_session *session, struct fox_subscription *subscription, enum oto_ros_view view, int64_t sim_time_ns)
+static void send_state(struct fox_session *session, struct fox_subscription *subscription, enum oto_ros_view view, const struct oto_clock *clock)
 {
     struct web_foxglove *foxglove = session->foxglove;
-    const int64_t now_ns = view == OTO_ROS_CLOCK ? sim_time_ns : (int64_t)uv_now(foxglove->options.loop) * NS_PER_MS;
-    const struct oto_sample_head head = {.t_ns = sim_time_ns};
+    const int64_t now_ns = view == OTO_ROS_CLOCK ? clock->sim_time_ns : (int64_t)uv_now(foxglove->options.loop) * NS_PER_MS;
+    const struct oto_sample_head head = {.t_ns = clock->sim_time_ns};
     if (now_ns < subscription->next_view_ns) {
         return;
     }
@@ -224,9 +224,9 @@ static void send_state(struct fox_session *session, struct fox_subscription *sub
     const enum oto_status status =
         view == OTO_ROS_CLOCK
             ? oto_ros_view_encode(view, NULL, "", &head, NULL, &foxglove->message)
-            : oto_diagnostics_encode(web_world_client(foxglove->options.world), lost_of(session), &foxglove->message);
+            : oto_diagnostics_encode(web_world_client(foxglove->options.world), clock, lost_of(session), &foxglove->message);
     if (status == OTO_OK) {
-        (void)send_message(session, subscription->id, sim_time_ns);
+        (void)send_message(session, subscription->id, clock->sim_time_ns);
     }
 }
 
@@ -267,7 +267,7 @@ static void on_timer(uv_timer_t *timer)
             if (channel != NULL && channel->source_count > 0) {
                 send_samples(session, subscription);
             } else if (channel != NULL) {
-                send_state(session, subscription, channel->view, clock.sim_time_ns);
+                send_state(session, subscription, channel->view, &clock);
             }
         }
         if (set && session->wants_parameters) {
