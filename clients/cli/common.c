@@ -77,22 +77,24 @@ enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *
     return OTO_OK;
 }
 
-enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *error)
-{
-    return srv_duration_parse(text, ns) ? OTO_OK : oto_fail(error, OTO_INVALID, "'%s' is not a duration: expected " SRV_DURATION_FORM, text);
-}
-
 /* A negative number without the space that cli_parse put before it. */
 static const char *as_typed(const char *text)
 {
     return text[0] == ' ' && text[1] == '-' ? text + 1 : text;
 }
 
+enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *error)
+{
+    const char *typed = as_typed(text);
+    return srv_duration_parse(typed, ns) ? OTO_OK : oto_fail(error, OTO_INVALID, "'%s' is not a duration: expected " SRV_DURATION_FORM, typed);
+}
+
 int64_t cli_option_duration(const struct argp_state *state, const char *option, const char *text, int64_t least_ns)
 {
+    const char *typed = as_typed(text);
     int64_t ns = 0;
-    if (!srv_duration_parse(text, &ns) || ns < least_ns) {
-        argp_error(state, "%s '%s': a duration from %" PRId64 " ns is accepted: " SRV_DURATION_FORM, option, as_typed(text), least_ns);
+    if (!srv_duration_parse(typed, &ns) || ns < least_ns) {
+        argp_error(state, "%s '%s': a duration from %" PRId64 " ns is accepted: " SRV_DURATION_FORM, option, typed, least_ns);
     }
     return ns;
 }

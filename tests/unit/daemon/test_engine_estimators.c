@@ -291,7 +291,7 @@ static void a_swap_to_one_that_cannot_take_the_inputs_is_refused(void **unused)
     fixture_start(&fixture);
     assert_int_equal(make_plain_swap(fixture.engine, 4, fixture_plugin(path, sizeof path, "listener_closed"), &change,
                                        &error), OTO_INVALID);
-    assert_non_null(strstr(error.text, "cannot go on with the inputs of 'demo/car/ears': it has no input 'fast'"));
+    assert_non_null(strstr(error.text, "cannot run with the inputs of 'demo/car/ears': it has no input 'fast'"));
     assert_int_equal(make_plain_swap(fixture.engine, 4, fixture_plugin(path, sizeof path, "counter"), &change, &error),
                      OTO_INVALID);
     fixture_end(&fixture);
