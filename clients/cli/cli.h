@@ -111,7 +111,7 @@ enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struc
 
 /* argp_parse() with the exit codes above; "-0.5" is a number. Ends the program after an error in the command line. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
-/* A positional argument as the user typed it: without the space that cli_parse puts before a negative number. */
+/* An argument or the value of an option as the user typed it: without the space that cli_parse puts before a negative number. */
 char *cli_argument(char *argument);
 
 /* --json for commands that open no world: a child of the command's argp; the input is a bool. A `-j` of the command itself comes first. */

@@ -38,7 +38,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'o': options->out = argument; return 0;
     case 'x': options->state = argument; return 0;
     case 'n': options->steps = argument; return 0;
-    case 't': options->dt = argument; return 0;
+    case 't': options->dt = cli_argument(argument); return 0;
     case 'g': options->target = argument; return 0;
     case 'p': options->tolerance = argument; return 0;
     case 'J': options->jacobian = true; return 0;
