@@ -59,7 +59,9 @@ void srv_member_free_truths(struct srv_member *member)
 static void drop_oldest_controls(struct srv_truths *truths, uint32_t count)
 {
     truths->controls_count -= count;
-    memmove(truths->controls, truths->controls + count, truths->controls_count * sizeof *truths->controls);
+    if (count > 0) {
+        memmove(truths->controls, truths->controls + count, truths->controls_count * sizeof *truths->controls);
+    }
 }
 
 /* Only a paced world whose host is away for longer than SRV_HOST_CATCH_UP ticks drops controls. */
