@@ -104,7 +104,7 @@ struct joint_gyro {
     double window_s;             /* duration of the current window so far */
     oto_vec3 window_rate_rad_s;  /* mean measured rate of the last complete window */
     double since_window_s;       /* time since the end of that window; negative: there is none */
-    double wander_sum, pairs;    /* sums over pairs of windows by weight; their ratio is the power of the random walk of the bias */
+    double wander_rad2_s2, wander_s; /* weighted sums over pairs of windows; their ratio is the power of the random walk of the bias */
     double rest_s;               /* duration of the current rest */
 };
 

@@ -11,9 +11,10 @@
 #define WINDOW_S 1.0
 #define SETTLED_S 1.5           /* time at rest after which the body no longer swings on its springs */
 #define WHITE_MARGIN 1.1        /* noise that could be in the means of two windows, over its expected power */
-#define ASSUMED_PAIRS 2.0       /* weight of the assumed wander, as a number of pairs that are free of noise */
+#define SHOWN 4.0               /* moved by more than so many times its noise (0.7 % of pairs without wander), a pair shows wander */
+#define ASSUMED_S 8.0           /* weight of the assumed wander, as a time */
 #define ASSUMED_WANDER 3e-9     /* (rad/s)²/s; its Allan deviation at 10 s is 21 °/h, that of an instability of 31 °/h */
-#define PAIRS_MOST 40.0         /* with more pairs, old pairs lose weight */
+#define FORGET_S 1200.0         /* with more time, old windows lose weight */
 #define MOVED_RAD_S 5e-3        /* a larger difference of two windows is a motion of the vehicle */
 #define WANDER_LEAST 1e-11      /* (rad/s)²/s */
 #define REST_RAD_S 2e-3         /* noise of a block at rest until the body has settled */
@@ -29,8 +30,8 @@ void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro)
 {
     gyro->noise_sum = from->noise_sum;
     gyro->blocks = from->blocks;
-    gyro->wander_sum = from->wander_sum;
-    gyro->pairs = from->pairs;
+    gyro->wander_rad2_s2 = from->wander_rad2_s2;
+    gyro->wander_s = from->wander_s;
 }
 
 void joint_gyro_break(struct joint_gyro *gyro)
@@ -50,23 +51,24 @@ void joint_gyro_pass(struct joint_gyro *gyro, bool still, double dt)
 /*
  * The square of the difference of two windows' means is the noise in both, plus the wander over the time between them; a
  * third of a window's own duration counts less, because the mean smooths it. A pair tells of the wander only as far as the
- * assumed wander exceeds the noise: two seconds of one rest say nothing of a part with much noise, two rests a minute apart do.
+ * wander exceeds the noise: two seconds of one rest tell little of a part with much noise, two rests a minute apart do.
  */
 static void compare_windows(struct joint_gyro *gyro, oto_vec3 rate_rad_s)
 {
     const double moved_sq = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, gyro->window_rate_rad_s)) / 3.0;
     const double white_sq = WHITE_MARGIN * 2.0 * gyro->noise_sum / (gyro->blocks * WINDOW_S);
-    const double between_s = gyro->since_window_s - WINDOW_S / 3.0, assumed_sq = ASSUMED_WANDER * between_s;
-    const double weight = joint_squared(assumed_sq / (assumed_sq + white_sq));
+    const double between_s = gyro->since_window_s - WINDOW_S / 3.0, learned = joint_gyro_wander(gyro);
+    const double expected_sq = (learned > ASSUMED_WANDER ? learned : ASSUMED_WANDER) * between_s;
+    const double weight = moved_sq > SHOWN * white_sq ? 1.0 : joint_squared(expected_sq / (expected_sq + white_sq));
     if (gyro->since_window_s < 0.0 || moved_sq > joint_squared(MOVED_RAD_S)) {
         return;
     }
-    if (gyro->pairs > PAIRS_MOST) {
-        gyro->wander_sum *= 0.5;
-        gyro->pairs *= 0.5;
+    if (gyro->wander_s > FORGET_S) {
+        gyro->wander_rad2_s2 *= 0.5;
+        gyro->wander_s *= 0.5;
     }
-    gyro->wander_sum += weight * (moved_sq - white_sq) / between_s;
-    gyro->pairs += weight;
+    gyro->wander_rad2_s2 += weight * (moved_sq - white_sq);
+    gyro->wander_s += weight * between_s;
 }
 
 static void learn_wander(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt)
@@ -125,6 +127,6 @@ double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *
 /* Power of the random walk of the bias, (rad/s)²/s. */
 double joint_gyro_wander(const struct joint_gyro *gyro)
 {
-    const double learned = (ASSUMED_PAIRS * ASSUMED_WANDER + gyro->wander_sum) / (ASSUMED_PAIRS + gyro->pairs);
+    const double learned = (ASSUMED_S * ASSUMED_WANDER + gyro->wander_rad2_s2) / (ASSUMED_S + gyro->wander_s);
     return learned > WANDER_LEAST ? learned : WANDER_LEAST;
 }
