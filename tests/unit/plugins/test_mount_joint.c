@@ -266,15 +266,14 @@ static double learned_wander(double noise, double wander, uint64_t blocks)
 }
 
 /*
- * Ten rests of ten seconds, half a minute apart: 9 pauses of 31 s on 3 axes carry nearly all of the wander. A pause has a weight of
- * (3e-9 · 31 / (3e-9 · 31 + noise))² = 0.54, all of them 4.8, and the assumption of 3e-9 has 2, so that 0.79 of the true power is
- * expected. Its relative deviation is about √(2/27) = 0.27. Four deviations.
+ * Ten rests of ten seconds, half a minute apart: 9 pauses of 31 s on 3 axes carry nearly all of the wander, and the assumption has
+ * 8 s of these 280, so that 0.97 of the true power is expected. Its relative deviation is about √(2/27) = 0.27. Four deviations.
  */
 static void the_wander_of_the_gyroscopes_bias_is_learned_at_rest(void **state)
 {
     const double noise = 0.007 * OTO_DEG, wander = 1e-8;
     (void)state;
-    assert_near(learned_wander(noise, wander, 4000), 0.79 * wander, 4.0 * 0.27 * 0.79 * wander);
+    assert_near(learned_wander(noise, wander, 4000), 0.97 * wander, 4.0 * 0.27 * wander);
     assert_true(learned_wander(noise, wander, 4000) > 0.2 * wander);
     assert_near(learned_wander(noise, 0.0, 0), 3e-9, 1e-12); /* the assumption, before any rest */
     assert_true(learned_wander(noise, 0.0, 4000) < 1.5e-9); /* noise alone is not taken for wander */
