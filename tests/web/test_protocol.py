@@ -251,7 +251,7 @@ class Data(WebCase):
     def test_every_verb_of_control_works_and_refuses_wrong_arguments(self):
         viewer = Viewer(self.start(), control=True)
         good = [("scale", 2), ("scale", 1), ("set", IMU, "taps", "true"), ("fault", IMU, "{kind: bias, value: 0.1, for_s: 1}"),
-                ("clear", IMU, 0), ("checkpoint", "here.ckpt"), ("swap", IMU, "mems_imu")]
+                ("clear_faults", IMU, 0), ("checkpoint", "here.ckpt"), ("swap", IMU, "mems_imu")]
         for request in good:
             reply = viewer.ask(*request)
             self.assertTrue(reply["ok"], (request, reply["text"]))

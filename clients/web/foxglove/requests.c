@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "foxglove/session.h"
+#include "wire/control_verbs.h"
 
 enum { INFO = 0, WARNING = 1, ERROR = 2 };
 enum { SERVICE_CALL = 2, SERVICE_RESPONSE = 3, PLAYBACK_REQUEST = 3, PLAYBACK_STATE = 5 }; /* opcodes of binary messages */
@@ -286,46 +287,67 @@ static void on_unsubscribe_graph(struct fox_session *session, const struct oto_v
     session->wants_graph = false;
 }
 
-/* ---- services: the requests that a page makes too, with their arguments as members of a JSON object ---- */
+/*
+ * ---- services: each verb that a page may send and that changes something, with its arguments as members of a JSON object. The
+ * number of a service is that of its verb. ----
+ */
 
-static const struct {
-    const char *name, *verb, *type;
-    const char *arguments[3];
-} services[] = {{"/pause", "pause", "otolith_msgs/srv/Pause", {NULL}},
-                {"/resume", "resume", "otolith_msgs/srv/Resume", {NULL}},
-                {"/step", "step", "otolith_msgs/srv/Step", {"ticks", NULL}},
-                {"/scale", "scale", "otolith_msgs/srv/Scale", {"scale", NULL}},
-                {"/swap", "swap", "otolith_msgs/srv/Swap", {"node", "plugin", NULL}},
-                {"/fault", "fault", "otolith_msgs/srv/Fault", {"node", "spec", NULL}},
-                {"/clear_faults", "clear", "otolith_msgs/srv/ClearFaults", {"node", "fault", NULL}}};
-enum { SERVICES = sizeof services / sizeof *services };
+static bool is_service(uint32_t verb)
+{
+    return verb < OTO_VERB_COUNT && (oto_verbs[verb].flags & OTO_VERB_PAGE) != 0 && oto_verbs[verb].role != SRV_ROLE_OBSERVE;
+}
 
-static void put_schema(struct web_text *text, const char *key, const char *name, const char *const *members)
+static uint32_t argument_count(const struct oto_verb *verb)
+{
+    const uint32_t count = oto_verb_argument_count(verb);
+    return count < WEB_CONTROL_ARGUMENTS ? count : WEB_CONTROL_ARGUMENTS;
+}
+
+/* "clear_faults" is of the type "otolith_msgs/srv/ClearFaults". */
+static void name_type(const char *op, char *type, size_t bytes)
+{
+    size_t used = (size_t)snprintf(type, bytes, "otolith_msgs/srv/");
+    for (bool upper = true; *op != '\0' && used + 1 < bytes; op++) {
+        if (*op != '_') {
+            type[used++] = upper ? (char)(*op - 'a' + 'A') : *op;
+        }
+        upper = *op == '_';
+    }
+    type[used] = '\0';
+}
+
+static void put_schema(struct web_text *text, const char *key, const char *name, const struct oto_verb_argument *members, uint32_t count)
 {
     web_text_add(text, "\"%s\":{\"encoding\":\"json\",\"schemaEncoding\":\"jsonschema\",", key);
     web_text_member(text, "schemaName", name);
     web_text_add(text, "\"schema\":\"{\\\"type\\\":\\\"object\\\",\\\"properties\\\":{");
-    for (uint32_t i = 0; members[i] != NULL; i++) {
-        web_text_add(text, "%s\\\"%s\\\":{}", i > 0 ? "," : "", members[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        web_text_add(text, "%s\\\"%s\\\":{}", i > 0 ? "," : "", members[i].key);
     }
     web_text_add(text, "}}\"}");
 }
 
 void fox_advertise_services(struct fox_session *session)
 {
-    static const char *const result[] = {"text", "tick", NULL};
+    static const struct oto_verb_argument result[] = {{.key = "text"}, {.key = "tick"}};
     struct web_text *text = &session->foxglove->text;
+    char type[64];
     web_text_clear(text);
     web_text_add(text, "{\"op\":\"advertiseServices\",\"services\":[");
-    for (uint32_t i = 0; i < SERVICES; i++) {
-        web_text_add(text, "%s{\"id\":%u,", i > 0 ? "," : "", i);
-        web_text_member(text, "name", services[i].name);
-        web_text_member(text, "type", services[i].type);
-        put_schema(text, "request", services[i].type, services[i].arguments);
+    for (uint32_t i = 0; i < OTO_VERB_COUNT; i++) {
+        const struct oto_verb *verb = &oto_verbs[i];
+        if (!is_service(i)) {
+            continue;
+        }
+        name_type(verb->op, type, sizeof type);
+        web_text_add(text, "{\"id\":%u,\"name\":\"/%s\",", i, verb->op);
+        web_text_member(text, "type", type);
+        put_schema(text, "request", type, verb->arguments, argument_count(verb));
         web_text_add(text, ",");
-        put_schema(text, "response", "otolith_msgs/srv/Result", result);
-        web_text_add(text, "}");
+        put_schema(text, "response", "otolith_msgs/srv/Result", result, 2);
+        web_text_add(text, "},");
     }
+    web_text_trim(text);
     web_text_add(text, "]}");
     fox_send_text(session);
 }
@@ -342,21 +364,25 @@ static void send_failure(struct fox_session *session, uint32_t service, uint32_t
 
 static void call_service(struct fox_session *session, uint32_t service, uint32_t call, const struct oto_value *request)
 {
-    char number[32], values[3][512];
-    const char *arguments[3] = {values[0], values[1], values[2]};
-    uint32_t count = 0;
+    const struct oto_verb *verb = &oto_verbs[service];
+    char number[32], values[WEB_CONTROL_ARGUMENTS][512] = {0};
+    const char *arguments[WEB_CONTROL_ARGUMENTS];
     struct oto_error error = {0};
-    for (; services[service].arguments[count] != NULL; count++) {
-        const struct oto_value *value = oto_value_get(request, services[service].arguments[count]);
-        if (value == NULL) {
+    const uint32_t count = argument_count(verb);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct oto_value *value = oto_value_get(request, verb->arguments[i].key);
+        arguments[i] = values[i];
+        if (value == NULL && verb->arguments[i].required) {
             send_failure(session, service, call, "an argument is missing; the schema of the request names them");
             return;
         }
-        yaml_of(value, values[count], sizeof values[count]);
+        if (value != NULL) {
+            yaml_of(value, values[i], sizeof values[i]);
+        }
     }
     (void)snprintf(number, sizeof number, "c%u:%u", service, call);
-    if (web_control_request(session->foxglove->control, session->number, session->may_control, number, services[service].verb,
-                            arguments, count, &error) != OTO_OK) {
+    if (web_control_request(session->foxglove->control, session->number, session->may_control, number, verb->op, arguments, count,
+                            &error) != OTO_OK) {
         send_failure(session, service, call, error.text);
     }
 }
@@ -376,13 +402,13 @@ static void on_service_call(struct fox_session *session, const unsigned char *da
     memcpy(&call, data + 5, sizeof call);
     memcpy(&length, data + 9, sizeof length);
     const bool json = length == 4 && bytes >= HEAD + 4 && memcmp(data + HEAD, "json", 4) == 0;
-    if (service >= SERVICES || !json) {
-        send_failure(session, service, call, service >= SERVICES ? "there is no such service" : "requests are accepted as json");
+    if (!is_service(service) || !json) {
+        send_failure(session, service, call, !is_service(service) ? "there is no such service" : "requests are accepted as json");
         return;
     }
     const char *payload = (const char *)data + HEAD + 4;
     const size_t payload_bytes = bytes - HEAD - 4;
-    const bool empty = services[service].arguments[0] == NULL;
+    const bool empty = argument_count(&oto_verbs[service]) == 0;
     if (!empty && oto_document_parse("request", payload, payload_bytes, NULL, &document, &error) != OTO_OK) {
         send_failure(session, service, call, error.text);
         return;

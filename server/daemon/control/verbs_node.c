@@ -154,21 +154,18 @@ void srv_verb_get(struct srv_request *request)
     const struct oto_plugin_descriptor *descriptor =
         oto_plugin_descriptor(srv_engine_node_plugin(request->engine, node));
     const struct oto_params *params = srv_engine_node_params(request->engine, node);
-    const struct oto_argument *key = oto_message_find(request->message, "param");
+    const char *key = oto_message_text_or(request->message, "param", NULL);
     struct part part;
     part.count = 0;
     uint64_t total = 1;
     enum oto_status status = OTO_OK;
-    if (key != NULL && key->kind == OTO_ARGUMENT_TEXT && add_mount(&part, descriptor, srv_engine_node_setup(request->engine, node), key->text)) {
+    if (key != NULL && add_mount(&part, descriptor, srv_engine_node_setup(request->engine, node), key)) {
         total = part.count;
-    } else if (key != NULL && key->kind == OTO_ARGUMENT_TEXT) {
-        status = add(&part, descriptor, params, oto_param_find(descriptor, key->text), key->text, &error);
     } else if (key != NULL) {
-        status = oto_fail(&error, OTO_INVALID, "get: 'param' must be a text");
+        status = add(&part, descriptor, params, oto_param_find(descriptor, key), key, &error);
     } else {
-        const struct oto_argument *first = oto_message_find(request->message, "first");
         total = count_visible(descriptor);
-        status = fill_table(&part, descriptor, params, first != NULL ? first->u64 : 0, &error);
+        status = fill_table(&part, descriptor, params, oto_message_u64_or(request->message, "first", 0), &error);
     }
     if (status != OTO_OK) {
         srv_reply_error(request, &error);
@@ -184,16 +181,10 @@ static void begin_set(const struct srv_node_work *work, struct srv_pending_reque
 
 void srv_verb_set(struct srv_request *request)
 {
-    struct oto_error error = {0};
-    struct srv_node_work work = {.begin = begin_set};
-    const char *node;
+    const struct srv_node_work work = {.begin = begin_set,
+                                       .key = oto_message_text_or(request->message, "param", ""),
+                                       .text = oto_message_text_or(request->message, "value", "")};
     char what[152];
-    if (oto_message_text(request->message, "node", &node, &error) != OTO_OK ||
-        oto_message_text(request->message, "param", &work.key, &error) != OTO_OK ||
-        oto_message_text(request->message, "value", &work.text, &error) != OTO_OK) {
-        srv_reply_error(request, &error);
-        return;
-    }
-    (void)snprintf(what, sizeof what, "set %s %s = %.64s", node, work.key, work.text);
+    (void)snprintf(what, sizeof what, "set %s %s = %.64s", oto_message_text_or(request->message, "node", ""), work.key, work.text);
     srv_nodes_do(request, &work, what);
 }
