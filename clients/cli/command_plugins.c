@@ -31,15 +31,15 @@ static void list_one(void *context, const char *name)
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
     if (list->json) {
         (void)fputs(list->first ? "{\"plugin\": " : ", {\"plugin\": ", stdout);
-        json_text(stdout, descriptor->id);
+        oto_json_put_text(stdout, descriptor->id);
         (void)fputs(", \"kind\": ", stdout);
-        json_text(stdout, descriptor->kind);
+        oto_json_put_text(stdout, descriptor->kind);
         (void)fputs(", \"version\": ", stdout);
-        json_text(stdout, descriptor->version);
+        oto_json_put_text(stdout, descriptor->version);
         (void)fputs(", \"path\": ", stdout);
-        json_text(stdout, oto_plugin_path(plugin));
+        oto_json_put_text(stdout, oto_plugin_path(plugin));
         (void)fputs(", \"text\": ", stdout);
-        json_text(stdout, descriptor->text);
+        oto_json_put_text(stdout, descriptor->text);
         (void)fputc('}', stdout);
     } else {
         cli_print_line(stdout, "%-30s %-10s %-8s %s", descriptor->id, descriptor->kind, descriptor->version, descriptor->text);
@@ -129,15 +129,15 @@ static void print_param(const struct oto_param *param, const char *value, bool j
         return;
     }
     (void)fputs(first ? "{\"param\": " : ", {\"param\": ", stdout);
-    json_text(stdout, param->key);
+    oto_json_put_text(stdout, param->key);
     (void)fputs(", \"default\": ", stdout);
-    json_text(stdout, required ? "" : value);
+    oto_json_put_text(stdout, required ? "" : value);
     (void)fputs(", \"unit\": ", stdout);
-    json_text(stdout, param->unit != NULL ? param->unit : "");
+    oto_json_put_text(stdout, param->unit != NULL ? param->unit : "");
     (void)fputs(", \"accepted\": ", stdout);
-    json_text(stdout, range);
+    oto_json_put_text(stdout, range);
     (void)printf(", \"required\": %s, \"runtime\": %s, \"text\": ", required ? "true" : "false", runtime ? "true" : "false");
-    json_text(stdout, param->text);
+    oto_json_put_text(stdout, param->text);
     (void)fputc('}', stdout);
 }
 
