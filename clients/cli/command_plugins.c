@@ -96,32 +96,11 @@ int cli_plugins(int argc, char **argv)
 
 /* ---- parameters ---- */
 
-/* The accepted values: "0 to 1", "above 0, to 5", "mems|mavs"; "" for any finite number. Words beside a number are appended. */
-static void describe_range(const struct oto_param *param, char *text, size_t bytes)
-{
-    if (param->type == OTO_PARAM_BOOL) {
-        (void)snprintf(text, bytes, "true|false");
-        return;
-    }
-    const bool limited = param->minimum != 0.0 || param->maximum != 0.0, words_only = param->type == OTO_PARAM_I64;
-    size_t used = 0;
-    text[0] = '\0';
-    if (limited && !(words_only && param->name_count > 0)) {
-        const bool open = (param->flags & OTO_PARAM_OPEN_MIN) != 0;
-        used = (size_t)snprintf(text, bytes, "%s%g%s to %g", open ? "above " : "", param->minimum, open ? "," : "", param->maximum);
-    } else if (param->name_count > 0 && !words_only) {
-        used = (size_t)snprintf(text, bytes, "number");
-    }
-    for (uint32_t i = 0; i < param->name_count && used < bytes; i++) {
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? "|" : "", param->names[i].name);
-    }
-}
-
 static void print_param(const struct oto_param *param, const char *value, bool json, bool first)
 {
     char range[256];
     const bool required = (param->flags & OTO_PARAM_REQUIRED) != 0, runtime = (param->flags & OTO_PARAM_RUNTIME) != 0;
-    describe_range(param, range, sizeof range);
+    oto_param_describe_range(param, range, sizeof range);
     if (!json) {
         cli_print_line(stdout, "%-44s %-20s %-10s %-18s %s%s", param->key, required ? "(required)" : value,
                        cli_shown_unit(param->unit != NULL ? param->unit : ""), range, param->text,
