@@ -170,12 +170,8 @@ int cli_info(int argc, char **argv)
     argp.doc = "Describe a topic: its node, plugin, rate, record and fields.";
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
-    struct cli_source *source = malloc(sizeof *source);
+    struct cli_source *source = cli_source_open(&options);
     if (source == NULL) {
-        return cli_no_memory();
-    }
-    if (!cli_source_open(source, &options)) {
-        free(source);
         return CLI_FAILED;
     }
     int code = CLI_OK;
@@ -187,6 +183,5 @@ int cli_info(int argc, char **argv)
         channel_as_text(source->client, source->channel);
     }
     cli_source_close(source);
-    free(source);
     return code;
 }
