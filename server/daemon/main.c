@@ -47,10 +47,17 @@ static int report_check(struct srv_server *server, enum oto_status loaded, const
     return srv_check_report_failed(report);
 }
 
-/* Keeps the resident set small by one worker thread and two heaps. Call it before any thread and any large allocation. */
+#define MAPPED_BYTES (128 * 1024) /* allocations of this size have a mapping of their own */
+
+/*
+ * Keeps the resident set small by one worker thread, two heaps, and a fixed threshold for mappings. glibc would raise it at the
+ * first free of a mapping: later runs would then lie in the heaps, which keep the holes that `restore` and `swap` leave.
+ * Call it before any thread and any large allocation.
+ */
 static void be_small(void)
 {
     (void)mallopt(M_ARENA_MAX, 2);
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
     (void)setenv("UV_THREADPOOL_SIZE", "1", 1);
 }
 
