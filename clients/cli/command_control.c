@@ -60,7 +60,7 @@ int cli_clock(int argc, char **argv)
     }
     if (simple.common.json) {
         (void)printf("{\"tick\": %" PRIu64 ", \"text\": ", reply.tick);
-        json_text(stdout, reply.text);
+        oto_json_put_text(stdout, reply.text);
         (void)printf("}\n");
     } else {
         (void)printf("%s at tick %" PRIu64 "\n", command->done, reply.tick);

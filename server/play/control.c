@@ -1,6 +1,5 @@
 /* The control socket of a player: the verbs that have a meaning for a recording. Only the player's own user and root may connect. */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/monotonic.h"
 #include "otolith/version.h"
 #include "play/player.h"
@@ -93,20 +93,29 @@ static enum oto_status run_info(const struct request *request, struct oto_error 
 {
     const struct srv_player *player = request->player;
     const char *link = player->children.link;
-    char text[2560], file[PATH_MAX], tokens[SRV_RUNTIME_PATH_BYTES + 8] = "";
+    char file[PATH_MAX], tokens[SRV_RUNTIME_PATH_BYTES + 8] = "";
+    struct oto_json json = {.layout = OTO_JSON_LINE};
     (void)error;
-    const bool plain = realpath(player->file, file) != NULL && strpbrk(file, "\"\\\n") == NULL && strlen(file) < 1024;
     if (link[0] != '\0') {
         (void)snprintf(tokens, sizeof tokens, "%s.web", player->runtime.path);
     }
-    (void)snprintf(text, sizeof text,
-                   "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"recording\": \"%.1023s\", \"start_ns\": %" PRId64
-                   ", \"end_ns\": %" PRId64 ", \"t_ns\": %" PRId64 ", \"scale\": %.17g, \"paused\": %s, \"published\": %" PRIu64
-                   ", \"page\": \"%s\", \"page_tokens\": \"%s\", \"web_pid\": %ld}",
-                   player->playback.world, (long)getpid(), plain ? file : "", player->playback.start_ns, player->playback.end_ns,
-                   player->playback.t_ns, player->scale, player->paused ? "true" : "false", player->playback.published,
-                   link, tokens, (long)player->children.page.pid);
-    reply(request, OTO_OK, text);
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "world", player->playback.world);
+    oto_json_text(&json, "version", OTO_VERSION_STRING);
+    oto_json_i64(&json, "pid", getpid());
+    oto_json_text(&json, "recording", realpath(player->file, file) != NULL ? file : "");
+    oto_json_i64(&json, "start_ns", player->playback.start_ns);
+    oto_json_i64(&json, "end_ns", player->playback.end_ns);
+    oto_json_i64(&json, "t_ns", player->playback.t_ns);
+    oto_json_number(&json, "scale", player->scale);
+    oto_json_flag(&json, "paused", player->paused);
+    oto_json_u64(&json, "published", player->playback.published);
+    oto_json_text(&json, "page", link);
+    oto_json_text(&json, "page_tokens", tokens);
+    oto_json_i64(&json, "web_pid", player->children.page.pid);
+    oto_json_close(&json, '}');
+    reply(request, json.failed ? OTO_NO_MEMORY : OTO_OK, json.failed ? "out of memory" : json.text);
+    oto_json_free(&json);
     return OTO_AGAIN;
 }
 
