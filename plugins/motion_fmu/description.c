@@ -81,7 +81,8 @@ static double number(const char *text, double otherwise)
 static uint32_t whole_number(const char *text)
 {
     char *end = NULL;
-    const unsigned long long value = text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : UINT32_MAX;
+    const unsigned long long value =
+        text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : UINT32_MAX;
     return end != NULL && *end == '\0' && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
@@ -527,7 +528,8 @@ static enum oto_status parse(struct reading *reading, const char *path, const ch
         resolve_units(reading);
         return resolve_arrays(reading) ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the arrays of %.200s", path);
     }
-    return oto_fail(error, reading->problem != NULL ? reading->status : OTO_INVALID, "%.200s: modelDescription.xml:%lu:%lu: %s", path,
+    return oto_fail(error, reading->problem != NULL ? reading->status : OTO_INVALID,
+                    "%.200s: modelDescription.xml:%lu:%lu: %s", path,
                     (unsigned long)XML_GetCurrentLineNumber(reading->parser),
                     (unsigned long)XML_GetCurrentColumnNumber(reading->parser) + 1,
                     reading->problem != NULL ? reading->problem : XML_ErrorString(XML_GetErrorCode(reading->parser)));

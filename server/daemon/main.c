@@ -144,7 +144,7 @@ static int run_all(const struct srv_options *options)
     return code;
 }
 
-/* Whether the option is in the command line. The supervising parent looks for a few options: its child parses the line. */
+/* Whether the command line has the option. The supervising parent looks for a few options: its child parses the line. */
 static bool is_given(int argc, char **argv, const char *option)
 {
     for (int i = 1; i < argc; i++) {

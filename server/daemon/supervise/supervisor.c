@@ -137,13 +137,14 @@ static void tell(struct supervisor *supervisor, const siginfo_t *end)
     describe(end, how, sizeof how);
     (void)snprintf(supervisor->death, sizeof supervisor->death, "the %s (pid %ld) %s%s%s%s",
                    supervisor->check ? "check" : "server", (long)supervisor->child, how,
-                   blamed                                    ? " in the step of '"
+                   blamed                                   ? " in the step of '"
                    : page->stage == SRV_CRASH_STAGE_LOADING ? " while it loaded the world"
-                                                             : "",
+                                                            : "",
                    page->node, blamed ? "'" : "");
     (void)fprintf(stderr, "otolithd: %s%s%s%s\n", supervisor->death, blamed ? ", plugin " : "", page->plugin,
-                  blamed ? "; the node is quarantined"
-                  : supervisor->check ? ": the file of a plugin is damaged, or its code is" : "");
+                  blamed              ? "; the node is quarantined"
+                  : supervisor->check ? ": the file of a plugin is damaged, or its code is"
+                                      : "");
 }
 
 /* If the child never served from its checkpoint, drops it: the next child uses an older one, and finally the beginning. */

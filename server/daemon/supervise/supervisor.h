@@ -1,7 +1,7 @@
 /*
- * The supervising parent: runs the server as its child and restarts it after a crash, from the newest checkpoint that can
- * be restored, without the node whose plugin killed it. A check has a parent too, which tells how a plugin ended it. README.md
- * has the rules.
+ * The supervising parent: runs the server as its child and restarts it after a crash, from the newest checkpoint that
+ * can be restored, without the node whose plugin killed it. A check has a parent too, which tells how a plugin ended
+ * it. README.md has the rules.
  */
 #ifndef SRV_SUPERVISOR_H
 #define SRV_SUPERVISOR_H
@@ -17,7 +17,8 @@
 #define SRV_SUPERVISOR_CHECK "--check"
 #define SRV_SUPERVISOR_PAGE "--crash-page" /* only a child has it */
 
-/* Returns the exit code of the process when the supervision ends. `argv` is the whole command line; `check`: it has --check. */
+/* Returns the exit code of the process when the supervision ends. `argv` is the whole command line; `check`: it has
+ * --check. */
 int srv_supervise_server(int argc, char **argv, bool check);
 
 #endif
