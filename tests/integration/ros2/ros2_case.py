@@ -70,12 +70,14 @@ class Peer:
     def __init__(self, command, environment, folder=None):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder)
         self.news = threading.Condition()
-        self.messages, self.matched, self.endpoints = {}, {}, {}
+        self.messages, self.matched, self.lost, self.endpoints = {}, {}, {}, {}
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
 
     def read(self):
         for line in self.process.stdout:
+            if not line.endswith("\n"):  # it was killed
+                break
             report = json.loads(line)
             with self.news:
                 if "topic" in report:
@@ -83,6 +85,8 @@ class Peer:
                     self.messages.setdefault(self.dds_topic(report["topic"]), []).append(report)
                 elif "matched" in report:
                     self.matched[report["matched"]] = report["count"]
+                elif "lost" in report:
+                    self.lost[report["lost"]] = report["count"]
                 else:
                     kind = next(iter(report))
                     self.endpoints[kind, report[kind]] = report
@@ -175,8 +179,8 @@ class Ros2Case(OtolithCase):
     def start_bridge(self, *options):
         return self.start(BIN / "otolith-ros2", "--world", "test", "--domain", self.domain, *options, log="ros2.log")
 
-    def peer(self):
-        peer = Peer(self.peer_command(), self.environment, self.peer_folder)
+    def peer(self, *options):
+        peer = Peer([*self.peer_command(), *options], self.environment, self.peer_folder)
         self.addCleanup(peer.close)
         return peer
 
