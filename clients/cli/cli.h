@@ -83,7 +83,7 @@ uint64_t cli_option_count(const struct argp_state *state, const char *option, co
 /* Reads `least` to `most` finite numbers with commas between them. Returns their number; 0 if the text is something else. */
 int cli_numbers(const char *text, double *numbers, int least, int most);
 
-/* Reads a text file and adds a NUL. The caller frees the text. */
+/* Reads a regular file that is not empty, and adds a NUL. The caller frees the text. */
 enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error);
 
 /*

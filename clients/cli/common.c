@@ -13,6 +13,7 @@
 
 #include "attach/mirror.h"
 #include "base/duration.h"
+#include "base/file_kind.h"
 #include "base/monotonic.h"
 #include "base/plain_text.h"
 
@@ -144,21 +145,15 @@ int cli_numbers(const char *text, double *numbers, int least, int most)
 
 enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error)
 {
-    FILE *from = fopen(path, "re");
-    size_t capacity = 0;
-    char *bytes = NULL;
-    const ssize_t count = from != NULL ? getdelim(&bytes, &capacity, '\0', from) : -1;
-    const int why = errno;
-    if (from != NULL) {
-        (void)fclose(from);
+    const char *why = NULL;
+    enum oto_status status = srv_regular_read(path, SIZE_MAX, text, length, &why);
+    if (status == OTO_OK && *length == 0) {
+        free(*text);
+        *text = NULL;
+        status = OTO_IO;
+        why = "it is empty";
     }
-    if (count < 0) {
-        free(bytes);
-        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, from == NULL ? strerror(why) : "it is empty");
-    }
-    *text = bytes;
-    *length = (size_t)count;
-    return OTO_OK;
+    return status == OTO_OK ? OTO_OK : oto_fail(error, status, "cannot read '%.256s': %s", path, why);
 }
 
 void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t pause_ms)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "attach/diagnostics.h"
+#include "base/file_kind.h"
 #include "document/document.h"
 #include "mcap/reader.h"
 #include "otolith/hash.h"
@@ -253,7 +254,8 @@ static size_t read_lines(int fd, uint64_t offset, char *text, size_t room)
 
 enum oto_status recording_attach_log(struct recording *recording, struct oto_error *error)
 {
-    const int fd = recording->log_path != NULL ? open(recording->log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    const char *why = NULL;
+    const int fd = recording->log_path != NULL ? srv_regular_open(recording->log_path, 0, &why) : -1;
     char *text = fd >= 0 ? malloc(LOG_PART_BYTES) : NULL;
     enum oto_status status = OTO_OK;
     size_t bytes = 0;

@@ -1,11 +1,10 @@
 /* The files that a world names, as attachments of its recording. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_kind.h"
 #include "otolith/hash.h"
 #include "record/named_files.h"
 #include "record/recording_private.h"
@@ -14,32 +13,16 @@
 #define FILE_MOST_BYTES (256u << 20)
 
 /* Reads a file. OTO_LIMIT: the file is too large for a recording. */
-static enum oto_status read_whole(const char *path, unsigned char **data, size_t *bytes, struct oto_error *error)
+static enum oto_status read_whole(const char *path, char **data, size_t *bytes, struct oto_error *error)
 {
-    struct stat facts;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    *data = NULL;
-    *bytes = 0;
-    if (fd < 0 || fstat(fd, &facts) != 0) {
-        const int why = errno;
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, strerror(why));
+    const char *why = NULL;
+    const enum oto_status status = srv_regular_read(path, FILE_MOST_BYTES, data, bytes, &why);
+    if (status != OTO_OK) {
+        return oto_fail(error, status, "cannot read '%.256s': %s", path, why);
     }
-    const size_t whole = (size_t)facts.st_size;
-    ssize_t got = 1;
-    *data = whole <= FILE_MOST_BYTES ? malloc(whole + 1) : NULL;
-    while (*data != NULL && *bytes < whole && got > 0) {
-        got = read(fd, *data + *bytes, whole - *bytes);
-        *bytes += got > 0 ? (size_t)got : 0;
-    }
-    (void)close(fd);
-    if (*data == NULL) {
-        return oto_fail(error, whole > FILE_MOST_BYTES ? OTO_LIMIT : OTO_NO_MEMORY, "'%.256s' has %zu bytes, at most %u are recorded",
-                        path, whole, FILE_MOST_BYTES);
-    }
-    return OTO_OK;
+    return *bytes <= FILE_MOST_BYTES ? OTO_OK
+                                     : oto_fail(error, OTO_LIMIT, "'%.256s' has more than %u bytes, the most that are recorded of a file",
+                                                path, FILE_MOST_BYTES);
 }
 
 static bool is_attached(const struct named_files *files, uint32_t index)
@@ -55,11 +38,12 @@ static bool is_attached(const struct named_files *files, uint32_t index)
 static enum oto_status attach_file(struct recording *recording, const char *path, struct oto_error *error)
 {
     char name[PATH_MAX + sizeof RECORDING_FILES];
-    unsigned char *data = NULL;
-    size_t bytes = 0;
+    char *data;
+    size_t bytes;
     enum oto_status status = read_whole(path, &data, &bytes, error);
     if (status == OTO_LIMIT) {
         cli_print_line(stderr, "otolith: %s; `otolith verify` will need the file", error->text);
+        free(data);
         return OTO_OK;
     }
     if (status == OTO_OK) {
