@@ -22,12 +22,7 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
         }
         options->nng = strcmp(argument, "nng") == 0;
         return 0;
-    case ARGP_KEY_ARG:
-        if (options->topic != NULL) {
-            argp_error(state, "one topic is expected; '%s' is one argument too many", argument);
-        }
-        options->topic = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &options->topic, argument); return 0;
     case ARGP_KEY_END:
         if (options->topic == NULL) {
             argp_error(state, "a topic is missing; otolith ls lists the topics");
