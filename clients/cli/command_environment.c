@@ -138,20 +138,18 @@ static oto_vec3 gravity_enu(const struct report *report)
     return isnan(report->gravity_m_s2) ? oto_vec3_make(NAN, NAN, NAN) : gravity;
 }
 
-/* Writes a vector as JSON; null if no model covers it. */
-static void json_vec3(const char *key, oto_vec3 v)
+/* Writes a vector; null if no model covers it. */
+static void json_vec3(struct oto_json *json, const char *key, oto_vec3 v)
 {
-    const double numbers[3] = {v.x, v.y, v.z};
-    (void)printf("\"%s\": ", key);
     if (!oto_vec3_is_finite(v)) {
-        (void)printf("null");
+        oto_json_number(json, key, NAN);
         return;
     }
-    for (int i = 0; i < 3; i++) {
-        (void)fputs(i == 0 ? "[" : ", ", stdout);
-        oto_json_put_number(stdout, numbers[i]);
-    }
-    (void)fputs("]", stdout);
+    oto_json_open(json, key, '[');
+    oto_json_number(json, NULL, v.x);
+    oto_json_number(json, NULL, v.y);
+    oto_json_number(json, NULL, v.z);
+    oto_json_close(json, ']');
 }
 
 /* Names, values and yearly changes of the elements of the field, for text and JSON. */
@@ -177,39 +175,35 @@ static void list_elements(const struct oto_magnetic_field *f, struct element ele
 
 static void print_json(const struct report *report)
 {
+    struct oto_json json = {.to = stdout};
     struct element elements[ELEMENTS];
     char key[40];
     list_elements(&report->field, elements);
-    (void)fputs("{", stdout);
-    json_member(stdout, "", "latitude_deg", report->options->numbers[LATITUDE]);
-    (void)fputs(", ", stdout);
-    json_member(stdout, "", "longitude_deg", report->options->numbers[LONGITUDE]);
-    (void)fputs(", ", stdout);
-    json_member(stdout, "", "altitude_m", report->options->numbers[ALTITUDE]);
-    (void)printf(", \"date\": \"%s\", ", report->options->date);
-    json_member(stdout, "", "gravity_m_s2", report->gravity_m_s2);
-    (void)fputs(", ", stdout);
-    json_vec3("gravity_enu_m_s2", gravity_enu(report));
-    (void)printf(", \"magnetic_field\": {\"model\": \"%s\"", report->model->name);
+    oto_json_open(&json, NULL, '{');
+    oto_json_number(&json, "latitude_deg", report->options->numbers[LATITUDE]);
+    oto_json_number(&json, "longitude_deg", report->options->numbers[LONGITUDE]);
+    oto_json_number(&json, "altitude_m", report->options->numbers[ALTITUDE]);
+    oto_json_text(&json, "date", report->options->date);
+    oto_json_number(&json, "gravity_m_s2", report->gravity_m_s2);
+    json_vec3(&json, "gravity_enu_m_s2", gravity_enu(report));
+    oto_json_open(&json, "magnetic_field", '{');
+    oto_json_text(&json, "model", report->model->name);
     for (int i = 0; i < ELEMENTS; i++) {
-        (void)fputs(", ", stdout);
-        json_member(stdout, "", elements[i].key, elements[i].value);
+        oto_json_number(&json, elements[i].key, elements[i].value);
     }
-    (void)fputs(", \"secular_variation\": {", stdout);
+    oto_json_open(&json, "secular_variation", '{');
     for (int i = 0; i < ELEMENTS; i++) {
         (void)snprintf(key, sizeof key, "%s_yr", elements[i].key);
-        (void)fputs(i > 0 ? ", " : "", stdout);
-        json_member(stdout, "", key, elements[i].change);
+        oto_json_number(&json, key, elements[i].change);
     }
-    (void)fputs("}}, ", stdout);
-    json_vec3("magnetic_field_enu_ut", oto_magnetic_field_enu_ut(&report->field));
-    (void)fputs(", ", stdout);
-    json_member(stdout, "", "pressure_pa", report->air.pressure_pa);
-    (void)fputs(", ", stdout);
-    json_member(stdout, "", "temperature_degc", report->air.temperature_degc);
-    (void)fputs(", ", stdout);
-    json_vec3("earth_rate_enu_rad_s", report->earth_rate_enu_rad_s);
-    (void)fputs("}\n", stdout);
+    oto_json_close(&json, '}');
+    oto_json_close(&json, '}');
+    json_vec3(&json, "magnetic_field_enu_ut", oto_magnetic_field_enu_ut(&report->field));
+    oto_json_number(&json, "pressure_pa", report->air.pressure_pa);
+    oto_json_number(&json, "temperature_degc", report->air.temperature_degc);
+    json_vec3(&json, "earth_rate_enu_rad_s", report->earth_rate_enu_rad_s);
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 static void print_gravity_and_air(const struct report *report)

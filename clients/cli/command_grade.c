@@ -193,7 +193,7 @@ static enum oto_status grade(const struct options *options, struct oto_error *er
         status = draw(&plan, &store, error);
     }
     if (status == OTO_OK && options->json) {
-        status = grade_print_json(&plan, &store, error);
+        grade_print_json(&plan, &store);
     } else if (status == OTO_OK) {
         print_tables(&plan, &store);
     }

@@ -3,25 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-void json_member(FILE *to, const char *before, const char *key, double number)
-{
-    (void)fprintf(to, "%s\"%s\": ", before, key);
-    oto_json_put_number(to, number);
-}
-
-void json_line(FILE *to, const char *text)
-{
-    /* A line break between tokens only: oto_json_put_text() escapes those of strings. */
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '\n') {
-            c += strspn(c + 1, " ");
-            (void)fputc(c[1] != '\0' ? ' ' : '\n', to);
-        } else {
-            (void)fputc(*c, to);
-        }
-    }
-}
-
 static void json_element(FILE *to, const struct oto_field *field, const void *payload, uint32_t element)
 {
     if (field->type == OTO_FIELD_F64 || field->type == OTO_FIELD_F32) {

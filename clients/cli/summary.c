@@ -2,45 +2,48 @@
 #include "summary.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "json.h"
 #include "output.h"
 #include "view.h"
 
-static void histogram_json(FILE *to, const char *name, const struct oto_histogram *histogram)
+static void histogram_json(struct oto_json *json, const char *name, const struct oto_histogram *histogram)
 {
-    (void)fprintf(to, "  \"%s\": {\"p50\": %.0f, \"p99\": %.0f, \"max\": %" PRIu64 "},\n", name,
-                  oto_histogram_quantile_us(histogram, 0.5) * 1e3, oto_histogram_quantile_us(histogram, 0.99) * 1e3,
-                  __atomic_load_n(&histogram->max_ns, __ATOMIC_RELAXED));
+    oto_json_open(json, name, '{');
+    oto_json_format(json, "p50", "%.0f", oto_histogram_quantile_us(histogram, 0.5) * 1e3);
+    oto_json_format(json, "p99", "%.0f", oto_histogram_quantile_us(histogram, 0.99) * 1e3);
+    oto_json_u64(json, "max", __atomic_load_n(&histogram->max_ns, __ATOMIC_RELAXED));
+    oto_json_close(json, '}');
 }
 
 /* Writes the facts of one topic. `row`: the row of the recorder, or NULL if the topic is not recorded. */
-static void topic_json(FILE *to, const struct oto_channel *channel, const struct recorder_row *row, double sim_s,
+static void topic_json(struct oto_json *json, const struct oto_channel *channel, const struct recorder_row *row, double sim_s,
                        unsigned char *payload)
 {
     struct oto_sample_head head;
     const uint64_t samples = oto_ring_newest(&channel->view);
-    (void)fputs("    ", to);
-    oto_json_put_text(to, channel->topic);
-    (void)fprintf(to, ": {\"samples\": %" PRIu64 ", \"rate_hz\": ", samples);
-    oto_json_put_number(to, sim_s > 0.0 ? (double)samples / sim_s : 0.0);
-    (void)fprintf(to, ", \"lost\": %" PRIu64, row != NULL ? row->lost : 0);
+    oto_json_open(json, channel->topic, '{');
+    oto_json_u64(json, "samples", samples);
+    oto_json_number(json, "rate_hz", sim_s > 0.0 ? (double)samples / sim_s : 0.0);
+    oto_json_u64(json, "lost", row != NULL ? row->lost : 0);
     if (row != NULL) {
-        (void)fprintf(to, ", \"stale\": %" PRIu64, row->stale);
+        oto_json_u64(json, "stale", row->stale);
     }
-    (void)fputs(", \"last\": ", to);
     if (oto_channel_latest(channel, &head, payload, OTO_RECORD_MAX_BYTES) == OTO_OK) {
-        json_sample(to, &channel->type, channel->frame_id, &head, payload);
+        oto_json_format(json, "last", "%s", "");
+        json_sample(json->to, &channel->type, channel->frame_id, &head, payload);
     } else {
-        (void)fputs("null", to);
+        oto_json_number(json, "last", NAN);
     }
-    (void)fputc('}', to);
+    oto_json_close(json, '}');
 }
 
-static enum oto_status write_all(FILE *to, struct oto_client *client, const struct recorder *recorder, int64_t wall_ns,
-                                 struct oto_error *error)
+static enum oto_status write_all(FILE *to, enum oto_json_layout layout, struct oto_client *client, const struct recorder *recorder,
+                                 int64_t wall_ns, struct oto_error *error)
 {
+    struct oto_json json = {.to = to, .layout = layout};
     unsigned char *payload = malloc(OTO_RECORD_MAX_BYTES);
     if (payload == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "out of memory");
@@ -49,24 +52,25 @@ static enum oto_status write_all(FILE *to, struct oto_client *client, const stru
     struct oto_clock clock = {0};
     (void)oto_client_clock(client, &clock);
     const double sim_s = (double)clock.sim_time_ns * 1e-9;
-    (void)fputs("{\n  \"world\": ", to);
-    oto_json_put_text(to, header->world);
-    (void)fprintf(to, ",\n  \"seed\": %" PRIu64 ",\n  \"ticks\": %" PRIu64 ",\n  \"sim_time_ns\": %" PRId64 ",\n  \"state_hash\": \"%016" PRIx64 "\",\n  \"real_time_factor\": ",
-                  header->seed, clock.tick, clock.sim_time_ns, clock.state_hash);
-    oto_json_put_number(to, wall_ns > 0 ? (double)clock.sim_time_ns / (double)wall_ns : 0.0);
-    (void)fputs(",\n", to);
-    histogram_json(to, "tick_ns", &header->work);
-    histogram_json(to, "lateness_ns", &header->lateness);
-    (void)fprintf(to, "  \"overruns\": %" PRIu64 ",\n  \"topics\": {\n", __atomic_load_n(&header->counter[OTO_COUNTER_OVERRUNS], __ATOMIC_RELAXED));
-    const char *comma = "";
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "world", header->world);
+    oto_json_u64(&json, "seed", header->seed);
+    oto_json_u64(&json, "ticks", clock.tick);
+    oto_json_i64(&json, "sim_time_ns", clock.sim_time_ns);
+    oto_json_format(&json, "state_hash", "\"%016" PRIx64 "\"", clock.state_hash);
+    oto_json_number(&json, "real_time_factor", wall_ns > 0 ? (double)clock.sim_time_ns / (double)wall_ns : 0.0);
+    histogram_json(&json, "tick_ns", &header->work);
+    histogram_json(&json, "lateness_ns", &header->lateness);
+    oto_json_u64(&json, "overruns", __atomic_load_n(&header->counter[OTO_COUNTER_OVERRUNS], __ATOMIC_RELAXED));
+    oto_json_open(&json, "topics", '{');
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         if (cli_is_shown(oto_client_channel(client, i))) {
-            (void)fputs(comma, to);
-            topic_json(to, oto_client_channel(client, i), recorder_find(recorder, i), sim_s, payload);
-            comma = ",\n";
+            topic_json(&json, oto_client_channel(client, i), recorder_find(recorder, i), sim_s, payload);
         }
     }
-    (void)fputs("\n  }\n}\n", to);
+    oto_json_close(&json, '}');
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
     free(payload);
     return OTO_OK;
 }
@@ -77,21 +81,12 @@ enum oto_status summary_write(const char *path, struct oto_client *client, const
     struct cli_output output;
     enum oto_status status = cli_output_open(&output, path, error);
     if (status == OTO_OK) {
-        status = cli_output_close(&output, write_all(output.file, client, recorder, wall_ns, error), error);
+        status = cli_output_close(&output, write_all(output.file, OTO_JSON_INDENTED, client, recorder, wall_ns, error), error);
     }
     return status;
 }
 
 enum oto_status summary_print(struct oto_client *client, const struct recorder *recorder, int64_t wall_ns, struct oto_error *error)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    const enum oto_status status = to != NULL ? write_all(to, client, recorder, wall_ns, error) : OTO_NO_MEMORY;
-    const bool whole = to != NULL && fclose(to) == 0 && status == OTO_OK;
-    if (whole) {
-        json_line(stdout, text);
-    }
-    free(text);
-    return whole ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory");
+    return write_all(stdout, OTO_JSON_LINE, client, recorder, wall_ns, error);
 }

@@ -47,6 +47,25 @@ static void put_line(struct oto_json *json)
     }
 }
 
+/* Characters that need no escape are written at once. */
+static void put_escaped(struct oto_json *json, const char *text, size_t bytes)
+{
+    char form[OTO_JSON_CHARACTER_BYTES];
+    for (const char *end = text + bytes; text < end;) {
+        size_t plain = 0;
+        while (text + plain < end && text[plain] >= ' ' && text[plain] < 0x7f && text[plain] != '"' && text[plain] != '\\') {
+            plain++;
+        }
+        oto_json_more(json, text, plain);
+        text += plain;
+        if (text == end) {
+            return;
+        }
+        const size_t length = oto_json_character(&text, form);
+        oto_json_more(json, form, length);
+    }
+}
+
 /* Writes the separator from the previous member, and the key. */
 static void put_key(struct oto_json *json, const char *key)
 {
@@ -59,7 +78,7 @@ static void put_key(struct oto_json *json, const char *key)
     }
     if (key != NULL) {
         oto_json_more(json, "\"", 1);
-        oto_json_more(json, key, strlen(key));
+        put_escaped(json, key, strlen(key));
         oto_json_more(json, "\": ", json->layout == OTO_JSON_COMPACT ? 2 : 3);
     }
 }
@@ -93,15 +112,6 @@ void oto_json_close(struct oto_json *json, char bracket)
     put_line(json);
     oto_json_more(json, &bracket, 1);
     json->started = json->depth > 0;
-}
-
-static void put_escaped(struct oto_json *json, const char *text, size_t bytes)
-{
-    char form[OTO_JSON_CHARACTER_BYTES];
-    for (const char *end = text + bytes; text < end;) {
-        const size_t length = oto_json_character(&text, form);
-        oto_json_more(json, form, length);
-    }
 }
 
 void oto_json_text(struct oto_json *json, const char *key, const char *text)

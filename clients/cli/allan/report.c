@@ -44,57 +44,50 @@ static const struct unit *unit_of(const char *column)
     return NULL;
 }
 
-static void print_array(const char *name, const struct allan_column *column, size_t offset)
+static void put_array(struct oto_json *json, const char *name, const struct allan_column *column, size_t offset)
 {
-    (void)printf("\"%s\": [", name);
+    oto_json_open(json, name, '[');
     for (size_t i = 0; i < column->count; i++) {
         double value;
         memcpy(&value, (const char *)&column->points[i] + offset, sizeof value);
-        (void)fputs(i > 0 ? ", " : "", stdout);
-        oto_json_put_number(stdout, value);
+        oto_json_number(json, NULL, value);
     }
-    (void)printf("], ");
+    oto_json_close(json, ']');
 }
 
-static void print_judgement(const struct allan_column *column)
+static void put_judgement(struct oto_json *json, const struct allan_column *column)
 {
     const struct unit *unit = unit_of(column->name);
-    bool first = true;
-    (void)printf(", \"unit\": ");
-    oto_json_put_text(stdout, unit != NULL ? unit->unit : "");
-    (void)printf(", \"fits\": %s, \"worst\": ", column->is_off ? "false" : "true");
-    oto_json_put_number(stdout, column->worst);
-    (void)printf(", \"gauss_markov\": [");
+    oto_json_text(json, "unit", unit != NULL ? unit->unit : "");
+    oto_json_flag(json, "fits", !column->is_off);
+    oto_json_number(json, "worst", column->worst);
+    oto_json_open(json, "gauss_markov", '[');
     for (int k = 0; k < FIT_MARKOVS && column->is_off; k++) {
         if (column->model.markov_u[k] > 0.0) {
-            (void)printf("%s[", first ? "" : ", ");
-            first = false;
-            oto_json_put_number(stdout, column->model.markov_s[k]);
-            (void)printf(", ");
-            oto_json_put_number(stdout, column->model.markov_u[k]);
-            (void)printf("]");
+            oto_json_open(json, NULL, '[');
+            oto_json_number(json, NULL, column->model.markov_s[k]);
+            oto_json_number(json, NULL, column->model.markov_u[k]);
+            oto_json_close(json, ']');
         }
     }
-    (void)printf("]");
+    oto_json_close(json, ']');
 }
 
 void allan_print_json(const struct allan_column *columns, uint32_t count, bool constants)
 {
-    bool first = true;
-    (void)printf("{\"columns\": {");
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_open(&json, "columns", '{');
     for (uint32_t i = 0; i < count; i++) {
         const struct allan_column *column = &columns[i];
         if (column->count == 0 && !constants) {
             continue;
         }
-        (void)printf("%s", first ? "" : ", ");
-        first = false;
-        oto_json_put_text(stdout, column->name);
-        (void)printf(": {");
-        print_array("tau_s", column, offsetof(struct allan_point, tau_s));
-        print_array("adev", column, offsetof(struct allan_point, adev));
-        print_array("lo", column, offsetof(struct allan_point, lo));
-        print_array("hi", column, offsetof(struct allan_point, hi));
+        oto_json_open(&json, column->name, '{');
+        put_array(&json, "tau_s", column, offsetof(struct allan_point, tau_s));
+        put_array(&json, "adev", column, offsetof(struct allan_point, adev));
+        put_array(&json, "lo", column, offsetof(struct allan_point, lo));
+        put_array(&json, "hi", column, offsetof(struct allan_point, hi));
         const struct {
             const char *name;
             double value;
@@ -102,13 +95,14 @@ void allan_print_json(const struct allan_column *columns, uint32_t count, bool c
                     {"R", column->fit.r}, {"N_se", column->fit.n_se}, {"B_se", column->fit.b_se},
                     {"K_se", column->fit.k_se}, {"chi2", column->fit.chi2}};
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++) {
-            (void)printf("%s\"%s\": ", k > 0 ? ", " : "", fits[k].name);
-            oto_json_put_number(stdout, fits[k].value);
+            oto_json_number(&json, fits[k].name, fits[k].value);
         }
-        print_judgement(column);
-        (void)printf("}");
+        put_judgement(&json, column);
+        oto_json_close(&json, '}');
     }
-    (void)printf("}}\n");
+    oto_json_close(&json, '}');
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 void allan_judge(struct allan_column *column, const struct allan_fit_options *options)

@@ -91,78 +91,62 @@ void account_print(FILE *to, const struct account *account)
 
 /* ---- JSON ---- */
 
-static void member(FILE *to, const char *name, uint64_t number)
-{
-    (void)fprintf(to, ", \"%s\": %" PRIu64, name, number);
-}
-
 /* {NAME: RMSE, …}, or {NAME: "unit", …} */
-static void json_states(FILE *to, const struct account *account, bool units)
+static void json_states(struct oto_json *json, const char *key, const struct account *account, bool units)
 {
-    const char *comma = "";
+    oto_json_open(json, key, '{');
     for (uint32_t i = 0; i < account->own->count; i++) {
         char number[32];
         const struct oto_model_quantity state = state_of(account, i, number, sizeof number);
-        if (!was_compared(account->own, i)) {
-            continue;
-        }
-        (void)fputs(comma, to);
-        comma = ", ";
-        oto_json_put_text(to, state.name);
-        (void)fputs(": ", to);
-        if (units) {
-            oto_json_put_text(to, state.unit);
-        } else {
-            oto_json_put_number(to, account->own->values[i]);
+        if (was_compared(account->own, i) && units) {
+            oto_json_text(json, state.name, state.unit);
+        } else if (was_compared(account->own, i)) {
+            oto_json_number(json, state.name, account->own->values[i]);
         }
     }
-    (void)fputc('}', to);
+    oto_json_close(json, '}');
 }
 
-static void json_own(FILE *to, const struct account *account)
+static void json_comparisons(struct oto_json *json, const struct comparisons *comparisons)
 {
-    if (account->own->compared == 0) {
-        return;
-    }
-    member(to, "truths", account->own->compared);
-    (void)fputs(", \"rmse\": {", to);
-    json_states(to, account, false);
-    (void)fputs(", \"rmse_units\": {", to);
-    json_states(to, account, true);
-}
-
-static void json_comparisons(FILE *to, const struct comparisons *comparisons)
-{
+    oto_json_open(json, "compare", '[');
     for (uint32_t i = 0; i < comparisons->count; i++) {
         const struct comparison *row = &comparisons->rows[i];
         const char *equals = strchr(row->argument, '=');
         char estimate[256];
         (void)snprintf(estimate, sizeof estimate, "%.*s", (int)(equals - row->argument), row->argument);
-        (void)fputs(i > 0 ? ", {\"estimate\": " : ", \"compare\": [{\"estimate\": ", to);
-        oto_json_put_text(to, estimate);
-        (void)fputs(", \"reference\": ", to);
-        oto_json_put_text(to, equals + 1);
-        member(to, "count", row->count);
-        json_member(to, ", ", "rmse", row->count > 0 ? comparison_rmse(row) : (double)NAN);
-        json_member(to, ", ", "mean", row->count > 0 ? comparison_mean(row) : (double)NAN);
-        json_member(to, ", ", "max", row->count > 0 ? row->most : (double)NAN);
-        (void)fputc('}', to);
+        oto_json_open(json, NULL, '{');
+        oto_json_text(json, "estimate", estimate);
+        oto_json_text(json, "reference", equals + 1);
+        oto_json_u64(json, "count", row->count);
+        oto_json_number(json, "rmse", row->count > 0 ? comparison_rmse(row) : (double)NAN);
+        oto_json_number(json, "mean", row->count > 0 ? comparison_mean(row) : (double)NAN);
+        oto_json_number(json, "max", row->count > 0 ? row->most : (double)NAN);
+        oto_json_close(json, '}');
     }
-    (void)fputs(comparisons->count > 0 ? "]" : "", to);
+    oto_json_close(json, ']');
 }
 
 void account_print_json(FILE *to, const struct account *account)
 {
     const struct oto_estimate_run *run = account->run;
-    (void)fputs("{\"plugin\": ", to);
-    oto_json_put_text(to, oto_plugin_descriptor(oto_estimate_plugin(account->estimate))->id);
-    member(to, "samples", run->samples);
-    member(to, "steps", run->steps);
-    member(to, "records", run->records);
-    member(to, "discarded", run->discarded);
-    member(to, "warned", run->warned);
-    member(to, "not_finite", run->not_finite);
-    json_own(to, account);
-    json_comparisons(to, account->comparisons);
-    (void)fputs("}\n", to);
+    struct oto_json json = {.to = to};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "plugin", oto_plugin_descriptor(oto_estimate_plugin(account->estimate))->id);
+    oto_json_u64(&json, "samples", run->samples);
+    oto_json_u64(&json, "steps", run->steps);
+    oto_json_u64(&json, "records", run->records);
+    oto_json_u64(&json, "discarded", run->discarded);
+    oto_json_u64(&json, "warned", run->warned);
+    oto_json_u64(&json, "not_finite", run->not_finite);
+    if (account->own->compared > 0) {
+        oto_json_u64(&json, "truths", account->own->compared);
+        json_states(&json, "rmse", account, false);
+        json_states(&json, "rmse_units", account, true);
+    }
+    if (account->comparisons->count > 0) {
+        json_comparisons(&json, account->comparisons);
+    }
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }

@@ -158,7 +158,7 @@ void grade_summarise(const struct grade_plan *plan, const struct grade_store *st
 enum oto_status grade_write_summaries(const struct grade_plan *plan, const struct grade_store *store,
                                       struct oto_error *error);
 /* Prints the contents of summary.json as one line on standard output. */
-enum oto_status grade_print_json(const struct grade_plan *plan, const struct grade_store *store, struct oto_error *error);
+void grade_print_json(const struct grade_plan *plan, const struct grade_store *store);
 void grade_print_summary(FILE *to, const char *title, const struct grade_summary *summary);
 
 /* ---- plot.c ---- */

@@ -173,10 +173,10 @@ void grade_print_summary(FILE *to, const char *title, const struct grade_summary
 
 /* ---- files ---- */
 
-typedef void (*each_summary)(FILE *to, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
+typedef void (*each_summary)(void *to, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
                              const struct grade_summary *summary, bool first);
 
-static void each(FILE *to, const struct grade_plan *plan, const struct grade_store *store, each_summary write)
+static void each(void *to, const struct grade_plan *plan, const struct grade_store *store, each_summary write)
 {
     struct grade_summary summary;
     bool first = true;
@@ -196,9 +196,10 @@ static const char *style_name(const struct grade_plan *plan, uint32_t style)
     return plan->styles[style][0] != '\0' ? plan->styles[style] : "own";
 }
 
-static void csv_rows(FILE *to, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
+static void csv_rows(void *context, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
                      const struct grade_summary *summary, bool first)
 {
+    FILE *to = context;
     if (first) {
         (void)fputs("world,traffic,method,minute,chunks,accepted,wrong,within,recall,precision,mean_abs_err_roll_deg,mean_abs_err_pitch_deg,"
                     "mean_abs_err_yaw_deg,coverage_roll,coverage_pitch,coverage_yaw,all_mean_abs_err_roll_deg,"
@@ -225,43 +226,48 @@ static void csv_rows(FILE *to, const struct grade_plan *plan, uint32_t world, ui
     }
 }
 
-static void json_angles(FILE *to, const char *key, const double *numbers)
+static void json_angles(struct oto_json *json, const char *key, const double *numbers)
 {
-    (void)fprintf(to, ", \"%s\": {", key);
+    oto_json_open(json, key, '{');
     for (int i = 0; i < 3; i++) {
-        (void)fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "", angles[i]);
-        oto_json_put_number(to, numbers[i]);
+        oto_json_number(json, angles[i], numbers[i]);
     }
-    (void)fputc('}', to);
+    oto_json_close(json, '}');
 }
 
-static void json_axes(FILE *to, const struct grade_score *score)
+static void json_axes(struct oto_json *json, const struct grade_score *score)
 {
-    (void)fputs(", \"axes\": {", to);
+    oto_json_open(json, "axes", '{');
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
         const struct grade_axis_score *axis = &score->axes[i];
-        (void)fprintf(to, "%s\"%s\": {\"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"in_bound\": %" PRIu64, i > 0 ? ", " : "",
-                      grade_axis_names[i], axis->accepted, axis->wrong, axis->covered);
-        json_member(to, ", ", "mean_abs_error_deg", axis->mean_deg);
-        json_member(to, ", ", "recall_above", share_above(axis->accepted, score->chunks));
-        json_member(to, ", ", "precision_above", axis->accepted > 0 ? share_above(axis->accepted - axis->wrong, axis->accepted) : NAN);
-        (void)fputc('}', to);
+        oto_json_open(json, grade_axis_names[i], '{');
+        oto_json_u64(json, "accepted", axis->accepted);
+        oto_json_u64(json, "wrong", axis->wrong);
+        oto_json_u64(json, "in_bound", axis->covered);
+        oto_json_number(json, "mean_abs_error_deg", axis->mean_deg);
+        oto_json_number(json, "recall_above", share_above(axis->accepted, score->chunks));
+        oto_json_number(json, "precision_above", axis->accepted > 0 ? share_above(axis->accepted - axis->wrong, axis->accepted) : NAN);
+        oto_json_close(json, '}');
     }
-    (void)fputc('}', to);
+    oto_json_close(json, '}');
 }
 
-static void json_time(FILE *to, int time, const struct grade_score *score)
+static void json_time(struct oto_json *json, int time, const struct grade_score *score)
 {
-    (void)fprintf(to, "%s\n      {\"minute\": %.1f, \"chunks\": %" PRIu64 ", \"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"within\": %" PRIu64,
-                  time > 0 ? "," : "", grade_minutes(time), score->chunks, score->accepted, score->wrong, score->within);
-    json_member(to, ", ", "recall", score->recall);
-    json_member(to, ", ", "precision", score->precision);
-    json_angles(to, "mean_abs_error_deg", score->mean_error_deg);
-    json_angles(to, "coverage_3sigma", score->coverage);
-    json_angles(to, "all_mean_abs_error_deg", score->mean_all_deg);
-    json_angles(to, "all_coverage_3sigma", score->coverage_all);
-    json_axes(to, score);
-    (void)fputc('}', to);
+    oto_json_open(json, NULL, '{');
+    oto_json_format(json, "minute", "%.1f", grade_minutes(time));
+    oto_json_u64(json, "chunks", score->chunks);
+    oto_json_u64(json, "accepted", score->accepted);
+    oto_json_u64(json, "wrong", score->wrong);
+    oto_json_u64(json, "within", score->within);
+    oto_json_number(json, "recall", score->recall);
+    oto_json_number(json, "precision", score->precision);
+    json_angles(json, "mean_abs_error_deg", score->mean_error_deg);
+    json_angles(json, "coverage_3sigma", score->coverage);
+    json_angles(json, "all_mean_abs_error_deg", score->mean_all_deg);
+    json_angles(json, "all_coverage_3sigma", score->coverage_all);
+    json_axes(json, score);
+    oto_json_close(json, '}');
 }
 
 /* Rule of three: if none of n results is wrong, the rate of wrong results is below 3/n with 95 % confidence. */
@@ -271,49 +277,52 @@ static double false_rate_below(const struct grade_summary *summary)
     return summary->false_drives == 0 && accepted > 0.0 ? 3.0 / accepted : NAN;
 }
 
-static void json_summary(FILE *to, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
+static void json_summary(void *context, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
                          const struct grade_summary *summary, bool first)
 {
-    (void)fprintf(to, "%s\n    {\"world\": \"%s\", \"traffic\": \"%s\", \"method\": \"%s\", \"drives\": %" PRIu64
-                  ", \"drives_accepted_wrongly_at_any_time\": %" PRIu64, first ? "" : ",", plan->worlds[world].name,
-                  style_name(plan, style), plan->methods[method], summary->chunks, summary->false_drives);
-    json_member(to, ", ", "worst_error_while_accepted_deg", summary->worst_deg);
-    json_member(to, ", ", "false_acceptance_rate_below_with_95_percent_confidence", false_rate_below(summary));
+    struct oto_json *json = context;
+    char key[80];
+    (void)first;
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "world", plan->worlds[world].name);
+    oto_json_text(json, "traffic", style_name(plan, style));
+    oto_json_text(json, "method", plan->methods[method]);
+    oto_json_u64(json, "drives", summary->chunks);
+    oto_json_u64(json, "drives_accepted_wrongly_at_any_time", summary->false_drives);
+    oto_json_number(json, "worst_error_while_accepted_deg", summary->worst_deg);
+    oto_json_number(json, "false_acceptance_rate_below_with_95_percent_confidence", false_rate_below(summary));
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
-        (void)fprintf(to, ", \"drives_with_%s_accepted_wrongly_at_any_time\": %" PRIu64, grade_axis_names[i],
-                      summary->false_axis_drives[i]);
+        (void)snprintf(key, sizeof key, "drives_with_%s_accepted_wrongly_at_any_time", grade_axis_names[i]);
+        oto_json_u64(json, key, summary->false_axis_drives[i]);
     }
-    json_member(to, ", ", "recall_50_min", summary->recall_50_min);
-    json_member(to, ", ", "recall_75_min", summary->recall_75_min);
-    (void)fputs(", \"times\": [", to);
+    oto_json_number(json, "recall_50_min", summary->recall_50_min);
+    oto_json_number(json, "recall_75_min", summary->recall_75_min);
+    oto_json_open(json, "times", '[');
     for (int i = 0; i < GRADE_TIMES; i++) {
-        json_time(to, i, &summary->scores[i]);
+        json_time(json, i, &summary->scores[i]);
     }
-    (void)fputs("]}", to);
+    oto_json_close(json, ']');
+    oto_json_close(json, '}');
 }
 
-static void json_grades(FILE *to, const struct grade_plan *plan, const struct grade_store *store)
+static void json_grades(FILE *to, enum oto_json_layout layout, const struct grade_plan *plan, const struct grade_store *store)
 {
-    (void)fprintf(to, "{\"hash\": \"%016" PRIx64 "\", \"threshold_deg\": %.2f, \"first_seed\": %" PRIu64 ", \"seeds\": %" PRIu64
-                  ",\n  \"grades\": [", plan->hash, GRADE_THRESHOLD_DEG, plan->first_seed, plan->seeds);
-    each(to, plan, store, json_summary);
-    (void)fputs("]}\n", to);
+    struct oto_json json = {.to = to, .layout = layout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_format(&json, "hash", "\"%016" PRIx64 "\"", plan->hash);
+    oto_json_format(&json, "threshold_deg", "%.2f", GRADE_THRESHOLD_DEG);
+    oto_json_u64(&json, "first_seed", plan->first_seed);
+    oto_json_u64(&json, "seeds", plan->seeds);
+    oto_json_open(&json, "grades", '[');
+    each(&json, plan, store, json_summary);
+    oto_json_close(&json, ']');
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
-enum oto_status grade_print_json(const struct grade_plan *plan, const struct grade_store *store, struct oto_error *error)
+void grade_print_json(const struct grade_plan *plan, const struct grade_store *store)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    if (to != NULL) {
-        json_grades(to, plan, store);
-    }
-    const bool whole = to != NULL && fclose(to) == 0;
-    if (whole) {
-        json_line(stdout, text);
-    }
-    free(text);
-    return whole ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory");
+    json_grades(stdout, OTO_JSON_LINE, plan, store);
 }
 
 enum oto_status grade_write_summaries(const struct grade_plan *plan, const struct grade_store *store,
@@ -333,7 +342,7 @@ enum oto_status grade_write_summaries(const struct grade_plan *plan, const struc
     (void)snprintf(path, sizeof path, "%.3000s/summary.json", plan->directory);
     status = cli_output_open(&output, path, error);
     if (status == OTO_OK) {
-        json_grades(output.file, plan, store);
+        json_grades(output.file, OTO_JSON_INDENTED, plan, store);
     }
     return cli_output_close(&output, status, error);
 }

@@ -57,6 +57,11 @@ static void texts_are_escaped_and_messages_are_utf8(void **state)
     (void)state;
     oto_json_text(&json, NULL, text);
     assert_string_equal(json.text, "\"\\\" \\\\ \\n \\u0009 \\u007f \\u009b2J \xc2\xa0 \xff\"");
+    oto_json_clear(&json);
+    oto_json_open(&json, NULL, '{');
+    oto_json_flag(&json, "a \"b\"", false);
+    oto_json_close(&json, '}');
+    assert_string_equal(json.text, "{\"a \\\"b\\\"\": false}");
     json.layout = OTO_JSON_COMPACT;
     oto_json_clear(&json);
     oto_json_text(&json, NULL, text);
