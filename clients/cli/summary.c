@@ -19,8 +19,8 @@ static void histogram_json(struct oto_json *json, const char *name, const struct
 }
 
 /* Writes the facts of one topic. `row`: the row of the recorder, or NULL if the topic is not recorded. */
-static void topic_json(struct oto_json *json, const struct oto_channel *channel, const struct recorder_row *row, double sim_s,
-                       unsigned char *payload)
+static void topic_json(struct oto_json *json, const struct oto_channel *channel, const struct recorder_row *row,
+                       double sim_s, unsigned char *payload)
 {
     struct oto_sample_head head;
     const uint64_t samples = oto_ring_newest(&channel->view);
@@ -40,8 +40,8 @@ static void topic_json(struct oto_json *json, const struct oto_channel *channel,
     oto_json_close(json, '}');
 }
 
-static enum oto_status write_all(FILE *to, enum oto_json_layout layout, struct oto_client *client, const struct recorder *recorder,
-                                 int64_t wall_ns, struct oto_error *error)
+static enum oto_status write_all(FILE *to, enum oto_json_layout layout, struct oto_client *client,
+                                 const struct recorder *recorder, int64_t wall_ns, struct oto_error *error)
 {
     struct oto_json json = {.to = to, .layout = layout};
     unsigned char *payload = malloc(OTO_RECORD_MAX_BYTES);
@@ -81,7 +81,8 @@ enum oto_status summary_write(const char *path, struct oto_client *client, const
     struct cli_output output;
     enum oto_status status = cli_output_open(&output, path, error);
     if (status == OTO_OK) {
-        status = cli_output_close(&output, write_all(output.file, OTO_JSON_INDENTED, client, recorder, wall_ns, error), error);
+        status = cli_output_close(&output, write_all(output.file, OTO_JSON_INDENTED, client, recorder, wall_ns, error),
+                                  error);
     }
     return status;
 }

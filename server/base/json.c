@@ -53,7 +53,8 @@ static void put_escaped(struct oto_json *json, const char *text, size_t bytes)
     char form[OTO_JSON_CHARACTER_BYTES];
     for (const char *end = text + bytes; text < end;) {
         size_t plain = 0;
-        while (text + plain < end && text[plain] >= ' ' && text[plain] < 0x7f && text[plain] != '"' && text[plain] != '\\') {
+        while (text + plain < end && text[plain] >= ' ' && text[plain] < 0x7f && text[plain] != '"' &&
+               text[plain] != '\\') {
             plain++;
         }
         oto_json_more(json, text, plain);

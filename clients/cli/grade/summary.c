@@ -246,7 +246,8 @@ static void json_axes(struct oto_json *json, const struct grade_score *score)
         oto_json_u64(json, "in_bound", axis->covered);
         oto_json_number(json, "mean_abs_error_deg", axis->mean_deg);
         oto_json_number(json, "recall_above", share_above(axis->accepted, score->chunks));
-        oto_json_number(json, "precision_above", axis->accepted > 0 ? share_above(axis->accepted - axis->wrong, axis->accepted) : NAN);
+        oto_json_number(json, "precision_above",
+                        axis->accepted > 0 ? share_above(axis->accepted - axis->wrong, axis->accepted) : NAN);
         oto_json_close(json, '}');
     }
     oto_json_close(json, '}');
@@ -305,7 +306,8 @@ static void json_summary(void *context, const struct grade_plan *plan, uint32_t 
     oto_json_close(json, '}');
 }
 
-static void json_grades(FILE *to, enum oto_json_layout layout, const struct grade_plan *plan, const struct grade_store *store)
+static void json_grades(FILE *to, enum oto_json_layout layout, const struct grade_plan *plan,
+                        const struct grade_store *store)
 {
     struct oto_json json = {.to = to, .layout = layout};
     oto_json_open(&json, NULL, '{');
