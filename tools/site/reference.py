@@ -120,7 +120,7 @@ def make_records(binaries, source):
 
 def make_verbs(source):
     """Names and roles from the server's table, arguments from its page; a verb that one of them lacks is an error."""
-    rows = re.findall(r'\[OTO_VERB_\w+\] = \{"(\w+)", (\w+), ', (source / "clients/libotolith/wire/control_verbs.c").read_text())
+    rows = re.findall(r'\[OTO_VERB_\w+\] =\s*\{"(\w+)",\s*(\w+),', (source / "clients/libotolith/wire/control_verbs.c").read_text())
     page = (source / "server/README.md").read_text()
     section = page.split("| op | arguments |", 1)[1].split("\n\n", 1)[0]
     described = {}
