@@ -32,10 +32,7 @@ int cli_top(int argc, char **argv);
 int cli_web(int argc, char **argv);
 int cli_get(int argc, char **argv);
 int cli_set(int argc, char **argv);
-int cli_pause(int argc, char **argv);
-int cli_resume(int argc, char **argv);
-int cli_step(int argc, char **argv);
-int cli_scale(int argc, char **argv);
+int cli_clock(int argc, char **argv); /* pause, resume, step, scale */
 int cli_swap(int argc, char **argv);
 int cli_checkpoint(int argc, char **argv);
 int cli_restore(int argc, char **argv);

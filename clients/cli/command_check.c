@@ -3,18 +3,20 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/child.h"
 
 static int run_check(const char *server, char **arguments)
 {
     struct oto_error error = {0};
     int state = 0;
     pid_t pid = 0;
-    const int reason = posix_spawn(&pid, server, NULL, NULL, arguments, environ);
+    const int reason = srv_child_start(
+        &(struct srv_child_options){.program = server, .arguments = arguments, .inherits = true, .passed_fd = -1}, &pid);
     if (reason != 0) {
         (void)oto_fail(&error, OTO_IO, "%s could not be started: %s", server, strerror(reason));
         return cli_say(&error);

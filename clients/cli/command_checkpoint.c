@@ -51,7 +51,7 @@ static int ask(const struct cli_simple *simple, ask_function *function, const ch
     }
     if (simple->common.json) {
         (void)printf("{\"tick\": %" PRIu64 ", \"file\": ", reply.tick);
-        json_text(stdout, path);
+        oto_json_put_text(stdout, path);
         (void)printf("}\n");
     } else {
         cli_print_line(stdout, "%s tick %" PRIu64 ": %s", what, reply.tick, path);

@@ -164,7 +164,7 @@ int cli_fault(int argc, char **argv)
     }
     if (o.common.json) {
         (void)printf("{\"tick\": %" PRIu64 ", \"text\": ", reply.tick);
-        json_text(stdout, reply.text);
+        oto_json_put_text(stdout, reply.text);
         (void)printf("}\n");
     } else {
         cli_print_line(stdout, "%s from tick %" PRIu64, o.clear ? "cleared" : reply.text, reply.tick);

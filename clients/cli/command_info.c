@@ -31,18 +31,18 @@ static void fields_as_text(const struct oto_record_type *type)
 static void fields_as_json(const struct oto_record_type *type)
 {
     (void)printf("\"type\": ");
-    json_text(stdout, type->name);
+    oto_json_put_text(stdout, type->name);
     (void)printf(", \"bytes\": %" PRIu32 ", \"fields\": [", type->bytes);
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct oto_field *field = &type->fields[i];
         const char *const texts[][2] = {{"unit", field->unit}, {"frame", field->frame}, {"text", field->text}};
         (void)printf("%s{\"name\": ", i > 0 ? ", " : "");
-        json_text(stdout, field->name);
+        oto_json_put_text(stdout, field->name);
         (void)printf(", \"type\": \"%s\", \"count\": %" PRIu32 ", \"offset\": %" PRIu32, type_name(field->type), field->count,
                      field->offset);
         for (size_t k = 0; k < 3; k++) {
             (void)printf(", \"%s\": ", texts[k][0]);
-            json_text(stdout, texts[k][1]);
+            oto_json_put_text(stdout, texts[k][1]);
         }
         (void)putchar('}');
     }
@@ -83,7 +83,7 @@ static void host_of(struct oto_client *client, const char *node, bool json)
     const struct oto_value *host = find_host(oto_document_root(document), node);
     if (host != NULL && json) {
         (void)printf("\"plugin_host\": {\"name\": ");
-        json_text(stdout, member(host, "name"));
+        oto_json_put_text(stdout, member(host, "name"));
         (void)printf(", \"pid\": %s, \"mode\": \"%s\", \"restarts\": %s, \"stale\": %s, \"landlock\": %s}, ", member(host, "pid"),
                      member(host, "mode"), member(host, "restarts"), member(host, "stale"), member(host, "landlock"));
     } else if (host != NULL) {
@@ -104,12 +104,12 @@ static void channel_as_json(struct oto_client *client, const struct oto_channel 
     (void)putchar('{');
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         (void)printf("\"%s\": ", texts[i][0]);
-        json_text(stdout, texts[i][1]);
+        oto_json_put_text(stdout, texts[i][1]);
         (void)printf(", ");
     }
     host_of(client, channel->node, true);
     (void)printf("\"rate_hz\": ");
-    json_double(stdout, (double)channel->rate_num / (double)channel->rate_den);
+    oto_json_put_number(stdout, (double)channel->rate_num / (double)channel->rate_den);
     (void)printf(", \"rate\": [%" PRIu64 ", %" PRIu64 "], \"schema\": \"%016" PRIx64 "\", \"samples\": %" PRIu64 ", \"ring\": %" PRIu32 ", ",
                  channel->rate_num, channel->rate_den, channel->type_hash, oto_ring_newest(&channel->view),
                  channel->capacity);
@@ -145,9 +145,9 @@ static int info_remote(struct cli_source *source, const struct cli_source_option
         }
         if (options->common.json) {
             (void)printf("{\"topic\": ");
-            json_text(stdout, sample.topic);
+            oto_json_put_text(stdout, sample.topic);
             (void)printf(", \"frame_id\": ");
-            json_text(stdout, sample.frame_id);
+            oto_json_put_text(stdout, sample.frame_id);
             (void)printf(", ");
             fields_as_json(sample.type);
             (void)printf("}\n");

@@ -34,7 +34,7 @@ static void list_text(const struct oto_client *client, const char *pattern)
 static void list_json(const struct oto_client *client, const char *pattern, bool first)
 {
     (void)printf("%s{\"world\": ", first ? "" : ", ");
-    json_text(stdout, oto_client_header(client)->world);
+    oto_json_put_text(stdout, oto_client_header(client)->world);
     (void)printf(", \"topics\": [");
     const char *comma = "";
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
@@ -44,13 +44,13 @@ static void list_json(const struct oto_client *client, const char *pattern, bool
         }
         (void)printf("%s{\"topic\": ", comma);
         comma = ", ";
-        json_text(stdout, channel->topic);
+        oto_json_put_text(stdout, channel->topic);
         (void)printf(", \"rate_hz\": ");
-        json_double(stdout, channel->rate_den > 0 ? (double)channel->rate_num / (double)channel->rate_den : 0.0);
+        oto_json_put_number(stdout, channel->rate_den > 0 ? (double)channel->rate_num / (double)channel->rate_den : 0.0);
         (void)printf(", \"type\": ");
-        json_text(stdout, channel->type.name);
+        oto_json_put_text(stdout, channel->type.name);
         (void)printf(", \"plugin\": ");
-        json_text(stdout, channel->plugin);
+        oto_json_put_text(stdout, channel->plugin);
         (void)printf(", \"samples\": %" PRIu64 "}", oto_ring_newest(&channel->view));
     }
     (void)printf("]}");

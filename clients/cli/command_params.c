@@ -17,13 +17,13 @@ static void print_param(void *context, const struct oto_param_info *info)
     struct listing *listing = context;
     if (listing->json) {
         (void)printf("%s{\"param\": ", listing->first ? "" : ", ");
-        json_text(stdout, info->key);
+        oto_json_put_text(stdout, info->key);
         (void)printf(", \"value\": ");
-        json_text(stdout, info->value);
+        oto_json_put_text(stdout, info->value);
         (void)printf(", \"unit\": ");
-        json_text(stdout, info->unit);
+        oto_json_put_text(stdout, info->unit);
         (void)printf(", \"runtime\": %s, \"text\": ", info->runtime ? "true" : "false");
-        json_text(stdout, info->text);
+        oto_json_put_text(stdout, info->text);
         (void)printf("}");
     } else if (listing->value_only) {
         cli_print_line(stdout, "%s", info->value);

@@ -31,15 +31,15 @@ static void list_one(void *context, const char *name)
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
     if (list->json) {
         (void)fputs(list->first ? "{\"plugin\": " : ", {\"plugin\": ", stdout);
-        json_text(stdout, descriptor->id);
+        oto_json_put_text(stdout, descriptor->id);
         (void)fputs(", \"kind\": ", stdout);
-        json_text(stdout, descriptor->kind);
+        oto_json_put_text(stdout, descriptor->kind);
         (void)fputs(", \"version\": ", stdout);
-        json_text(stdout, descriptor->version);
+        oto_json_put_text(stdout, descriptor->version);
         (void)fputs(", \"path\": ", stdout);
-        json_text(stdout, oto_plugin_path(plugin));
+        oto_json_put_text(stdout, oto_plugin_path(plugin));
         (void)fputs(", \"text\": ", stdout);
-        json_text(stdout, descriptor->text);
+        oto_json_put_text(stdout, descriptor->text);
         (void)fputc('}', stdout);
     } else {
         cli_print_line(stdout, "%-30s %-10s %-8s %s", descriptor->id, descriptor->kind, descriptor->version, descriptor->text);
@@ -96,32 +96,11 @@ int cli_plugins(int argc, char **argv)
 
 /* ---- parameters ---- */
 
-/* The accepted values: "0 to 1", "above 0, to 5", "mems|mavs"; "" for any finite number. Words beside a number are appended. */
-static void describe_range(const struct oto_param *param, char *text, size_t bytes)
-{
-    if (param->type == OTO_PARAM_BOOL) {
-        (void)snprintf(text, bytes, "true|false");
-        return;
-    }
-    const bool limited = param->minimum != 0.0 || param->maximum != 0.0, words_only = param->type == OTO_PARAM_I64;
-    size_t used = 0;
-    text[0] = '\0';
-    if (limited && !(words_only && param->name_count > 0)) {
-        const bool open = (param->flags & OTO_PARAM_OPEN_MIN) != 0;
-        used = (size_t)snprintf(text, bytes, "%s%g%s to %g", open ? "above " : "", param->minimum, open ? "," : "", param->maximum);
-    } else if (param->name_count > 0 && !words_only) {
-        used = (size_t)snprintf(text, bytes, "number");
-    }
-    for (uint32_t i = 0; i < param->name_count && used < bytes; i++) {
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? "|" : "", param->names[i].name);
-    }
-}
-
 static void print_param(const struct oto_param *param, const char *value, bool json, bool first)
 {
     char range[256];
     const bool required = (param->flags & OTO_PARAM_REQUIRED) != 0, runtime = (param->flags & OTO_PARAM_RUNTIME) != 0;
-    describe_range(param, range, sizeof range);
+    oto_param_describe_range(param, range, sizeof range);
     if (!json) {
         cli_print_line(stdout, "%-44s %-20s %-10s %-18s %s%s", param->key, required ? "(required)" : value,
                        cli_shown_unit(param->unit != NULL ? param->unit : ""), range, param->text,
@@ -129,15 +108,15 @@ static void print_param(const struct oto_param *param, const char *value, bool j
         return;
     }
     (void)fputs(first ? "{\"param\": " : ", {\"param\": ", stdout);
-    json_text(stdout, param->key);
+    oto_json_put_text(stdout, param->key);
     (void)fputs(", \"default\": ", stdout);
-    json_text(stdout, required ? "" : value);
+    oto_json_put_text(stdout, required ? "" : value);
     (void)fputs(", \"unit\": ", stdout);
-    json_text(stdout, param->unit != NULL ? param->unit : "");
+    oto_json_put_text(stdout, param->unit != NULL ? param->unit : "");
     (void)fputs(", \"accepted\": ", stdout);
-    json_text(stdout, range);
+    oto_json_put_text(stdout, range);
     (void)printf(", \"required\": %s, \"runtime\": %s, \"text\": ", required ? "true" : "false", runtime ? "true" : "false");
-    json_text(stdout, param->text);
+    oto_json_put_text(stdout, param->text);
     (void)fputc('}', stdout);
 }
 

@@ -13,7 +13,7 @@ static void print_json(const struct sweep_spec *spec, const struct sweep_rows *r
                        const char *directory)
 {
     (void)fputs("{\"directory\": ", stdout);
-    json_text(stdout, directory);
+    oto_json_put_text(stdout, directory);
     (void)printf(", \"runs\": %" PRIu64 ", \"failed\": %" PRIu64, rows->shard.end - rows->shard.first, rows->failed);
     if (summary != NULL) {
         (void)fputs(", \"combinations\": ", stdout);

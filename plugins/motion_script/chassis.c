@@ -89,6 +89,8 @@ enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng
     *chassis = (struct chassis){
         .shakes = params->pitch_vibration_deg > 0.0 || params->roll_vibration_deg > 0.0 ||
                   params->vertical_vibration_m_s2 > 0.0,
+        .pitches = params->level_path == 0 &&
+                   (params->pitch_compliance_deg_s2_m != 0.0 || params->pitch_vibration_deg > 0.0),
         .level_path = params->level_path != 0,
         .slope = slope_of(params->grade_deg),
         .bank_rad = (params->bank_deg + params->crown_deg * (double)params->traffic_side) * deg,
@@ -194,6 +196,20 @@ static void shake(const struct chassis *chassis, const struct script_instant *no
     *height = sum(*height, product(live, tones_at(&chassis->vertical, t_s)));
 }
 
+/* Turns the body about its own y axis by an angle with these derivatives, in addition to its attitude in `truth`. */
+static void pitch_body(const struct motion *by, struct oto_truth_record *truth)
+{
+    double s, c;
+    oto_sincos(0.5 * by->value, &s, &c);
+    const oto_quat turn = oto_quat_make(c, 0.0, s, 0.0);
+    const oto_vec3 w = oto_quat_rotate_inv(turn, truth->angular_rate_body_rad_s);
+    const oto_vec3 dw = oto_quat_rotate_inv(turn, truth->angular_accel_body_rad_s2);
+    truth->q_enu_from_body = oto_quat_mul(truth->q_enu_from_body, turn);
+    truth->angular_rate_body_rad_s = oto_vec3_make(w.x, w.y + by->rate, w.z);
+    truth->angular_accel_body_rad_s2 = oto_vec3_make(dw.x - by->rate * w.z, dw.y + by->accel, dw.z + by->rate * w.x);
+    truth->longitudinal_speed_m_s = oto_quat_rotate_inv(truth->q_enu_from_body, truth->velocity_enu_m_s).x;
+}
+
 void chassis_truth(const struct chassis *chassis, const struct chassis_cache *cache, const struct script_instant *now,
                    double t_s, double height_m, struct oto_truth_record *truth)
 {
@@ -214,22 +230,28 @@ void chassis_truth(const struct chassis *chassis, const struct chassis_cache *ca
         chassis->level_path
             ? (struct motion){height_m, 0.0, 0.0}
             : along_path(height_m + chassis->slope * now->distance_m + slope.integral, incline, slope.first, now);
-    struct motion pitch = sum(scaled(grade_of(incline, &slope, now), -1.0), scaled(ahead, chassis->pitch_compliance_rad_s2_m));
+    const struct motion grade = scaled(grade_of(incline, &slope, now), -1.0);
+    struct motion pitch = scaled(ahead, chassis->pitch_compliance_rad_s2_m); /* on the springs */
     struct motion roll = sum(along_path(chassis->bank_rad + bank.value, bank.first, bank.second, now),
                              scaled(aside, chassis->roll_compliance_rad_s2_m));
+    if (!chassis->pitches)
+        pitch = sum(grade, pitch);
     if (chassis->corner_bank_rad != 0.0)
         roll = sum(roll, scaled(cornering(now), chassis->corner_bank_rad));
     if (chassis->shakes)
         shake(chassis, now, t_s, &pitch, &roll, &height);
+    const struct motion tilt = chassis->pitches ? grade : pitch;
     oto_sincos(now->heading_rad, &s, &c);
     pose.position_enu_m = oto_vec3_make(now->at_m.x_m, now->at_m.y_m, height.value);
     pose.velocity_enu_m_s = oto_vec3_make(v * c, v * s, height.rate);
     pose.accel_enu_m_s2 = oto_vec3_make(a * c - v * w * s, a * s + v * w * c, height.accel);
-    pose.rpy_rad = oto_vec3_make(roll.value, pitch.value, now->heading_rad);
-    pose.rpy_rate_rad_s = oto_vec3_make(roll.rate, pitch.rate, w);
-    pose.rpy_accel_rad_s2 = oto_vec3_make(roll.accel, pitch.accel, dw);
+    pose.rpy_rad = oto_vec3_make(roll.value, tilt.value, now->heading_rad);
+    pose.rpy_rate_rad_s = oto_vec3_make(roll.rate, tilt.rate, w);
+    pose.rpy_accel_rad_s2 = oto_vec3_make(roll.accel, tilt.accel, dw);
     num_truth_from_pose(&pose, truth);
     if (chassis->level_path)
         truth->accel_enu_m_s2 =
             oto_quat_rotate(truth->q_enu_from_body, oto_vec3_make(a, v * w, height.accel));
+    if (chassis->pitches)
+        pitch_body(&pitch, truth);
 }

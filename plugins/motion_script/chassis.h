@@ -3,6 +3,9 @@
  * the road's grade and bank, the accelerations pitch and roll the body through the compliance of the suspension, and
  * time and speed excite vibration. All derivatives are exact. Pure functions, callable from any thread.
  *
+ * Axes. Yaw, grade and bank turn the road's axes: x along the velocity, y on the road across it. Springs and vibration
+ * turn the body about these, roll first, so the pitch of the body does not move it sideways.
+ *
  * Signs. Grade: uphill is positive. Bank: positive if the left side is higher. Pitch and roll of the body are rotations
  * about its y and x axes, so nose-up pitch is negative and left-up roll positive: a usual car has a negative pitch
  * compliance and a positive roll compliance.
@@ -38,6 +41,7 @@ struct chassis_tones {
 struct chassis {
     bool plain; /* true: level road, rigid body, no vibration; the motion is in the plane */
     bool shakes;
+    bool pitches; /* on its springs, about the road's axis */
     bool level_path;
     double slope, bank_rad;
     double corner_bank_rad; /* additional bank in a corner */

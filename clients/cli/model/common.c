@@ -137,5 +137,5 @@ enum oto_status model_number(const char *text, double *number, struct oto_error 
 
 void model_print_number(FILE *to, double number)
 {
-    json_double(to, number);
+    oto_json_put_number(to, number);
 }

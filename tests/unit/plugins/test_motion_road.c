@@ -26,13 +26,18 @@ static struct drive make(const struct chassis_params *chassis, const struct scri
     return drive;
 }
 
-static struct oto_truth_record truth_at(const struct drive *drive, double t_s)
+static struct oto_truth_record truth_at_ns(const struct drive *drive, int64_t t_ns)
 {
     struct drive_state state;
     struct oto_truth_record truth;
     drive_begin(drive, &state);
-    drive_truth(drive, &state, (struct oto_instant){(int64_t)(t_s * 1e9), 0.0}, &truth);
+    drive_truth(drive, &state, (struct oto_instant){t_ns, 0.0}, &truth);
     return truth;
+}
+
+static struct oto_truth_record truth_at(const struct drive *drive, double t_s)
+{
+    return truth_at_ns(drive, (int64_t)(t_s * 1e9));
 }
 
 static void uphill_lifts_the_nose_and_climbs(void **unused)
@@ -107,6 +112,83 @@ static void the_body_squats_when_it_accelerates_and_leans_out_of_a_bend(void **u
     truth = truth_at(&drive, 14.0); /* steady in the bend to the left, at 400/200 m/s² */
     assert_near(oto_rpy_from_quat(truth.q_enu_from_body).x, 0.7 * OTO_DEG, 1e-13);
     assert_near(oto_rpy_from_quat(truth.q_enu_from_body).y, 0.0, 1e-13);
+}
+
+static const struct script_segment sprung_drive[] = {
+    {.kind = SCRIPT_BRAKE, .to_speed_m_s = 5, .accel_m_s2 = 2, .ramp_s = 1},
+    {.kind = SCRIPT_TURN, .angle_deg = 90, .radius_m = 15, .ramp_s = 1, .accel_m_s2 = 2},
+    {.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 20, .accel_m_s2 = 2, .ramp_s = 1}};
+
+/* A road with everything that turns the body, on which nothing lifts it from the road. */
+static struct chassis_params sprung_road(void)
+{
+    struct chassis_params p = level;
+    p.grade_deg = 3.0;
+    p.bank_deg = 4.0;
+    p.grade_rms_deg = p.bank_rms_deg = 1.0;
+    p.crown_deg = 1.0;
+    p.corner_crown_loss = 0.5;
+    p.pitch_compliance_deg_s2_m = -0.3;
+    p.roll_compliance_deg_s2_m = 0.35;
+    p.pitch_vibration_deg = p.roll_vibration_deg = 0.15;
+    p.half_speed_m_s = 2.0;
+    return p;
+}
+
+/* Wheels that do not slip roll along the body's x-z plane, however the springs turn the body. Rounding: 16 · 10 m/s · 2^-53. */
+static void springs_do_not_move_the_body_sideways(void **unused)
+{
+    const struct chassis_params p = sprung_road();
+    const struct drive drive = make(&p, sprung_drive, 3, 15.0);
+    double most_m_s = 0.0, most_up_m_s = 0.0;
+    (void)unused;
+    for (double t_s = 0.0; t_s < 25.0; t_s += 0.01) {
+        const struct oto_truth_record truth = truth_at(&drive, t_s);
+        const oto_vec3 u = oto_quat_rotate_inv(truth.q_enu_from_body, truth.velocity_enu_m_s);
+        most_m_s = fmax(most_m_s, fabs(u.y));
+        most_up_m_s = fmax(most_up_m_s, fabs(u.z));
+        assert_near(truth.longitudinal_speed_m_s, u.x, 1e-13);
+    }
+    assert_near(most_m_s, 0.0, 2e-14);
+    assert_true(most_up_m_s > 0.1); /* 0.6° at 13 m/s: the springs do turn it */
+}
+
+/* The place of an IMU at a lever arm, by the pose; and its acceleration, by the rates. */
+static oto_vec3 place_of_imu(const struct oto_truth_record *truth, oto_vec3 lever_m)
+{
+    return oto_vec3_add(truth->position_enu_m, oto_quat_rotate(truth->q_enu_from_body, lever_m));
+}
+
+static oto_vec3 accel_of_imu(const struct oto_truth_record *truth, oto_vec3 lever_m)
+{
+    const oto_vec3 w = truth->angular_rate_body_rad_s;
+    const oto_vec3 turning = oto_vec3_cross(truth->angular_accel_body_rad_s2, lever_m);
+    const oto_vec3 inwards = oto_vec3_cross(w, oto_vec3_cross(w, lever_m));
+    return oto_vec3_add(truth->accel_enu_m_s2, oto_quat_rotate(truth->q_enu_from_body, oto_vec3_add(turning, inwards)));
+}
+
+/*
+ * The third derivative of the springs' angles has steps of up to 60 · 0.35° · 2 = 0.75 rad/s³ where an acceleration begins to rise, of
+ * which second quotients of h = 1 ms leave out h/6, at 1.6 m: 2e-4 m/s².
+ */
+static void the_force_at_a_lever_arm_on_springs_is_that_of_the_pose(void **unused)
+{
+    const struct chassis_params p = sprung_road();
+    const struct drive drive = make(&p, sprung_drive, 3, 15.0);
+    const oto_vec3 lever_m = {1.2, -0.4, 0.9};
+    double worst_m_s2 = 0.0;
+    (void)unused;
+    for (int64_t t_ns = MOTION_STEP_NS; t_ns < INT64_C(25000000000); t_ns += 9654321) {
+        struct oto_truth_record at[3];
+        for (int i = 0; i < 3; i++)
+            at[i] = truth_at_ns(&drive, t_ns + (i - 1) * MOTION_STEP_NS);
+        const oto_vec3 ends = oto_vec3_add(place_of_imu(&at[0], lever_m), place_of_imu(&at[2], lever_m));
+        const oto_vec3 bend = oto_vec3_add_scaled(ends, place_of_imu(&at[1], lever_m), -2.0);
+        const oto_vec3 misfit = oto_vec3_sub(oto_vec3_scale(bend, 1e6), accel_of_imu(&at[1], lever_m));
+        worst_m_s2 = fmax(worst_m_s2, oto_vec3_norm(misfit));
+    }
+    print_message("worst %.2g m/s²\n", worst_m_s2);
+    assert_true(worst_m_s2 < 2e-4);
 }
 
 /* Straight at 10 m/s, from wanders of many seeds: n independent roads. */
@@ -210,6 +292,8 @@ int main(void)
         TEST(uphill_lifts_the_nose_and_climbs), TEST(a_level_path_is_tilted_by_the_road_and_does_not_rise),
         TEST(crown_and_bank_lean_the_body_to_the_edge),
         TEST(the_body_squats_when_it_accelerates_and_leans_out_of_a_bend),
+        TEST(springs_do_not_move_the_body_sideways),
+        TEST(the_force_at_a_lever_arm_on_springs_is_that_of_the_pose),
         TEST(the_random_road_has_its_rms_and_its_correlation_length),
         TEST(the_road_is_smooth_and_its_height_is_its_integral),
         TEST(a_window_changes_nothing_but_the_time_it_takes),
