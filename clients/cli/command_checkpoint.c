@@ -120,12 +120,7 @@ static error_t parse_branch(int key, char *argument, struct argp_state *state)
     case 'f': pass_on(state, duration, argument); return 0;
     case 'm': pass_on(state, mode, argument); return 0;
     case 'S': branch->stay = true; return 0;
-    case ARGP_KEY_ARG:
-        if (branch->name != NULL) {
-            argp_error(state, "one NAME is expected");
-        }
-        branch->name = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &branch->name, argument); return 0;
     case ARGP_KEY_END:
         if (branch->name == NULL) {
             argp_error(state, "the NAME of the branch is needed");

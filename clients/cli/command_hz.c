@@ -111,12 +111,8 @@ int cli_hz(int argc, char **argv)
         options.windows = 1;
     }
     cli_catch_signals();
-    struct cli_source *source = malloc(sizeof *source);
+    struct cli_source *source = cli_source_open(&options.source);
     if (source == NULL) {
-        return cli_no_memory();
-    }
-    if (!cli_source_open(source, &options.source)) {
-        free(source);
         return CLI_FAILED;
     }
     struct oto_error error = {0};
@@ -131,6 +127,5 @@ int cli_hz(int argc, char **argv)
         }
     }
     cli_source_close(source);
-    free(source);
     return code;
 }

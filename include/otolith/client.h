@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "otolith/channel.h"
-#include "otolith/segment.h"
+#include "otolith/ring.h"
 #include "otolith/status.h"
 #include "otolith/swap.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/monotonic.h"
+#include "base/pass_fd.h"
 #include "otolith/version.h"
 #include "play/player.h"
 #include "wire/control_verbs.h"
@@ -25,23 +26,10 @@ struct request {
 
 static void send_reply(const struct request *request, struct oto_message_writer *writer, int passed_fd)
 {
-    union {
-        struct cmsghdr align;
-        unsigned char room[CMSG_SPACE(sizeof(int))];
-    } ancillary = {0};
-    struct iovec part = {.iov_base = writer->data, .iov_len = oto_message_finish(writer)};
-    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-    if (passed_fd >= 0) {
-        header.msg_control = ancillary.room;
-        header.msg_controllen = sizeof ancillary.room;
-        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof passed_fd);
-        memcpy(CMSG_DATA(rights), &passed_fd, sizeof passed_fd);
-    }
+    const size_t bytes = oto_message_finish(writer);
     /* A client that does not read its replies loses them. */
-    (void)sendmsg(request->player->clients[request->client].fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)srv_send_with_fds(request->player->clients[request->client].fd, writer->data, bytes, &passed_fd, passed_fd >= 0 ? 1 : 0,
+                            MSG_DONTWAIT);
 }
 
 static struct oto_message_writer begin_reply(const struct request *request, enum oto_status status, const char *text)

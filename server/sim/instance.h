@@ -12,7 +12,7 @@
 #include "plugin/finite.h"
 #include "plugin/host.h"
 #include "sim/state_hash.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 
 #define SRV_STATE_ALIGN 64u
 #define SRV_NO_CHANNEL UINT32_MAX

@@ -20,7 +20,7 @@
 #include "sim/runner.h"
 #include "sim/state_hash.h"
 #include "sim/store.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 #include "world/world_config.h"
 
 struct srv_vehicle {

@@ -2,8 +2,8 @@
  * The laws mems and mavs of README.md, line by line, NUM_WIDTH lanes at a time, for kernels (num_kernel_body.h): from
  * the exposure to the measured value before clamp and rounding. All of it is inline, with slots and lanes as constants.
  */
-#ifndef NUM_KERNEL_LAW_H
-#define NUM_KERNEL_LAW_H
+#ifndef NUM_NOISE_LAW_H
+#define NUM_NOISE_LAW_H
 
 #include "num_kernel_draw.h"
 #include "otolith/vecmath.h"
