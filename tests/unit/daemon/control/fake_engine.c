@@ -343,11 +343,6 @@ const struct oto_param *oto_param_find(const struct oto_plugin_descriptor *descr
     return NULL;
 }
 
-void oto_param_describe_range(const struct oto_param *param, char *text, size_t bytes)
-{
-    (void)snprintf(text, bytes, "%s", param->key);
-}
-
 enum oto_status oto_params_get(const struct oto_plugin_descriptor *descriptor, const char *key,
                                const struct oto_params *params, char *text, size_t text_bytes, struct oto_error *error)
 {
