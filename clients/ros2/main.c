@@ -50,7 +50,7 @@ static void report(void *context)
                           now.dropped);
     }
     if (now.resent_bytes > before->resent_bytes) {
-        srv_program_print(program, "a reader missed messages: %" PRIu64 " bytes sent again; what a topic no longer keeps is lost to that reader",
+        srv_program_print(program, "a reader missed messages: %" PRIu64 " bytes sent again; older ones are lost to it",
                           now.resent_bytes - before->resent_bytes);
     }
     if (now.lost > before->lost) {

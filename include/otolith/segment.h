@@ -304,6 +304,7 @@ static inline void oto_words_store(void *to, const void *from, size_t bytes)
 {
     uint64_t *target = (uint64_t *)to;
     const unsigned char *source = (const unsigned char *)from;
+#pragma GCC unroll 4
     for (size_t i = 0; i < bytes / 8; i++) {
         uint64_t word;
         memcpy(&word, source + 8 * i, 8);

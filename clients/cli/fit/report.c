@@ -111,7 +111,7 @@ static void put_terms(FILE *to, const struct fit_log *log, const struct fit_tria
     }
     if (model->floor_u > 0.0) {
         (void)snprintf(name, sizeof name, "B, %g s to %g s", model->floor_s[0], model->floor_s[1]);
-        put_value(to, name, model->floor_u * units->b_factor, NAN, units->b_unit);
+        put_value(to, name, model->floor_u * units->b_factor, axis->floor_error, units->b_unit);
     }
     for (int k = 0; k < FIT_MARKOVS; k++) {
         if (model->markov_u[k] > 0.0) {
@@ -153,7 +153,8 @@ static void put_triad(FILE *to, const struct fit_log *log, const struct fit_tria
     for (int i = 0; i < 3; i++) {
         const struct fit_axis *axis = &triad->axes[i];
         double tau_s;
-        (void)fprintf(to, "  %s, mean %.4g %s\n", axis->column, axis->mean_u, oto_part_triad_unit(triad->id));
+        (void)fprintf(to, "  %s, mean %.4g ± %.2g %s\n", axis->column, axis->mean_u,
+                      fit_model_mean_error(&axis->model, log->rate_hz, log->rows), oto_part_triad_unit(triad->id));
         put_terms(to, log, triad, axis);
         put_lowest(to, log, triad, axis);
         const double worst = worst_miss(log, axis, &tau_s);
@@ -210,14 +211,16 @@ static void put_points(FILE *to, const struct fit_axis *axis)
     }
 }
 
-static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_axis *axis)
+static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_triad *triad, const struct fit_axis *axis)
 {
     const struct {
         const char *key;
         double value;
-    } members[] = {{"mean", axis->mean_u}, {"N", fit_model_n(&axis->model, log->rate_hz)}, {"N_relative_error", axis->n_error},
+    } members[] = {{"mean", axis->mean_u}, {"mean_error", fit_model_mean_error(&axis->model, log->rate_hz, log->rows)},
+                   {"resolution", triad->resolution_u}, {"N", fit_model_n(&axis->model, log->rate_hz)}, {"N_relative_error", axis->n_error},
                    {"white", axis->model.white_u},
                    {"K", axis->model.walk_u}, {"K_relative_error", axis->walk_error}, {"B", axis->model.floor_u},
+                   {"B_relative_error", axis->floor_error},
                    {"B_from_s", axis->model.floor_s[0]}, {"B_to_s", axis->model.floor_s[1]}, {"chi2", axis->model.chi2}};
     double tau_s;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
@@ -249,7 +252,7 @@ void fit_report_json(FILE *to, const struct fit_log *log, const struct fit_calib
             first = false;
             oto_json_put_text(to, triad->axes[i % 3].column);
             (void)fprintf(to, ": ");
-            put_axis_json(to, log, &triad->axes[i % 3]);
+            put_axis_json(to, log, triad, &triad->axes[i % 3]);
         }
     }
     (void)fprintf(to, "}, \"fits\": %s, \"calibration\": ", fit_agrees(log) ? "true" : "false");

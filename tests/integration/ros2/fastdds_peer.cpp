@@ -299,7 +299,8 @@ static DomainParticipant *join(uint32_t domain, uint32_t buffer_bytes, DomainPar
     IPLocator::setIPv4(peer, "127.0.0.1");
     peer.port = 0;
     qos.wire_protocol().builtin.initialPeersList.push_back(peer);
-    qos.wire_protocol().builtin.discovery_config.leaseDuration = eprosima::fastrtps::Duration_t(buffer_bytes > 0 ? 3600 : 10, 0);
+    qos.wire_protocol().builtin.discovery_config.leaseDuration =
+        eprosima::fastrtps::Duration_t(buffer_bytes > 0 ? 3600 : 10, 0);
     qos.wire_protocol().builtin.discovery_config.leaseDuration_announcementperiod = eprosima::fastrtps::Duration_t(1, 0);
     return DomainParticipantFactory::get_instance()->create_participant(domain, qos, listener, StatusMask::none());
 }
@@ -366,7 +367,8 @@ int main(int argc, char **argv)
     Participant listener;
     Session session{};
     const uint32_t buffer_bytes = argc > 2 ? static_cast<uint32_t>(std::stoul(argv[2])) : 0;
-    session.participant = argc > 1 ? join(static_cast<uint32_t>(std::stoul(argv[1])), buffer_bytes, &listener) : nullptr;
+    session.participant =
+        argc > 1 ? join(static_cast<uint32_t>(std::stoul(argv[1])), buffer_bytes, &listener) : nullptr;
     if (session.participant == nullptr) {
         std::cerr << "fastdds_peer: no participant" << std::endl;
         return 1;

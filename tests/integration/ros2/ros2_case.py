@@ -16,8 +16,8 @@ BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).absolute() for _ in range(2))
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
-# Unicast on loopback only: a container's lo often has no multicast. The port is that on which a domain's participants hear multicast: a
-# participant without a numbered port hears of the others there.
+# Unicast on loopback only: a container's lo often has no multicast. PORT is that of a domain's multicast, where participants without a
+# numbered port of their own receive.
 CONFIGURATION = """<CycloneDDS><Domain>
 <General><Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces><AllowMulticast>false</AllowMulticast></General>
 <Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>15</MaxAutoParticipantIndex><Peers><Peer Address="127.0.0.1"/><Peer Address="127.0.0.1:PORT"/></Peers>
