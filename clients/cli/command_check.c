@@ -3,30 +3,26 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A plugin's code runs in the server, and can end it. */
-static int run_check(const char *server, char **arguments, const char *world)
+#include "base/child.h"
+
+static int run_check(const char *server, char **arguments)
 {
     struct oto_error error = {0};
     int state = 0;
     pid_t pid = 0;
-    const int reason = posix_spawn(&pid, server, NULL, NULL, arguments, environ);
+    const int reason = srv_child_start(
+        &(struct srv_child_options){.program = server, .arguments = arguments, .inherits = true, .passed_fd = -1}, &pid);
     if (reason != 0) {
         (void)oto_fail(&error, OTO_IO, "%s could not be started: %s", server, strerror(reason));
         return cli_say(&error);
     }
     while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
         /* the signal also reaches the check, which ends and is waited for */
-    }
-    if (WIFSIGNALED(state)) {
-        (void)oto_fail(&error, OTO_PLUGIN, "the check of '%.256s' died of signal %d: the file of a plugin is damaged, or its code is",
-                       world, WTERMSIG(state));
-        return cli_say(&error);
     }
     return WIFEXITED(state) ? WEXITSTATUS(state) : CLI_FAILED;
 }
@@ -58,7 +54,7 @@ int cli_check(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         arguments[i + 2] = argv[i];
     }
-    const int code = run_check(server, arguments, argv[1]);
+    const int code = run_check(server, arguments);
     free(arguments);
     return code;
 }

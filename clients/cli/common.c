@@ -13,6 +13,8 @@
 
 #include "attach/mirror.h"
 #include "base/duration.h"
+#include "base/file_kind.h"
+#include "base/json.h"
 #include "base/monotonic.h"
 #include "base/plain_text.h"
 
@@ -144,21 +146,15 @@ int cli_numbers(const char *text, double *numbers, int least, int most)
 
 enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error)
 {
-    FILE *from = fopen(path, "re");
-    size_t capacity = 0;
-    char *bytes = NULL;
-    const ssize_t count = from != NULL ? getdelim(&bytes, &capacity, '\0', from) : -1;
-    const int why = errno;
-    if (from != NULL) {
-        (void)fclose(from);
+    const char *why = NULL;
+    enum oto_status status = srv_regular_read(path, SIZE_MAX, text, length, &why);
+    if (status == OTO_OK && *length == 0) {
+        free(*text);
+        *text = NULL;
+        status = OTO_IO;
+        why = "it is empty";
     }
-    if (count < 0) {
-        free(bytes);
-        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, from == NULL ? strerror(why) : "it is empty");
-    }
-    *text = bytes;
-    *length = (size_t)count;
-    return OTO_OK;
+    return status == OTO_OK ? OTO_OK : oto_fail(error, status, "cannot read '%.256s': %s", path, why);
 }
 
 void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t pause_ms)
@@ -340,6 +336,45 @@ static const struct argp_option common_options[] = {
     {"role", KEY_ROLE, "ROLE", 0, "observe, operate or admin: attach with at most this role", 10},
     {0},
 };
+
+void cli_take_argument(const struct argp_state *state, const char **place, const char *argument)
+{
+    if (*place != NULL) {
+        argp_error(state, "'%s' is one argument too many", argument);
+    }
+    *place = argument;
+}
+
+uint32_t cli_processors(uint32_t most)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 0 && processors < (long)most ? (uint32_t)processors : 1;
+}
+
+int cli_finish(struct oto_client *client, const struct cli_common *common, enum oto_status status, const struct oto_reply *reply,
+               const struct oto_error *error, const char *format, ...)
+{
+    char line[4600];
+    va_list arguments;
+    oto_client_close(client);
+    if (status != OTO_OK) {
+        return cli_say(error);
+    }
+    if (common->json) {
+        struct oto_json json = {.to = stdout};
+        oto_json_open(&json, NULL, '{');
+        oto_json_u64(&json, "tick", reply->tick);
+        oto_json_text(&json, "text", reply->text);
+        oto_json_close(&json, '}');
+        oto_json_more(&json, "\n", 1);
+        return CLI_OK;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    cli_print_line(stdout, "%s", line);
+    return CLI_OK;
+}
 
 void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument)
 {

@@ -2,20 +2,18 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/monotonic.h"
 
 #define START_NOTICE_S 20 /* a start or restart of the server that takes longer is mentioned */
 #define START_LIMIT_S 600
 #define POLL_MS 5                           /* between checks whether the server has ended */
-
-extern char **environ;
 
 /* In a process group of its own: Ctrl-C reaches `otolith run` alone, which stops the world in order. */
 enum oto_status server_start(struct server_process *server, char **arguments, struct oto_error *error)
@@ -25,21 +23,11 @@ enum oto_status server_start(struct server_process *server, char **arguments, st
     if (status != OTO_OK) {
         return status;
     }
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
-    (void)posix_spawnattr_init(&attributes);
-    (void)sigemptyset(&defaults);
-    (void)sigaddset(&defaults, SIGINT);
-    (void)sigaddset(&defaults, SIGTERM);
-    (void)sigaddset(&defaults, SIGPIPE);
-    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
-    (void)posix_spawnattr_setpgroup(&attributes, 0);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     arguments[0] = program;
-    const int failure = posix_spawn(&server->pid, program, NULL, &attributes, arguments, environ);
-    (void)posix_spawnattr_destroy(&attributes);
+    const int failure = srv_child_start(
+        &(struct srv_child_options){.program = program, .arguments = arguments, .inherits = true, .passed_fd = -1, .own_group = true},
+        &server->pid);
     if (failure != 0) {
-        server->pid = 0;
         return oto_fail(error, OTO_IO, "%s: cannot be started: %s", program, strerror(failure));
     }
     return OTO_OK;

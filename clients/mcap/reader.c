@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/file_kind.h"
 #include "mcap/reader_private.h"
 
 #define MOST_SUMMARY_BYTES (UINT64_C(1) << 30)
@@ -210,10 +211,11 @@ enum oto_status oto_mcap_reader_open_fd(int fd, const char *path, struct oto_mca
 
 enum oto_status oto_mcap_reader_open(const char *path, struct oto_mcap_reader **reader, struct oto_error *error)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const char *why = NULL;
+    const int fd = srv_regular_open(path, 0, &why);
     *reader = NULL;
     return fd >= 0 ? oto_mcap_reader_open_fd(fd, path, reader, error)
-                   : oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, strerror(errno));
+                   : oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, why);
 }
 
 void oto_mcap_reader_close(struct oto_mcap_reader *reader)

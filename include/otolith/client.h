@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "otolith/channel.h"
-#include "otolith/segment.h"
+#include "otolith/ring.h"
 #include "otolith/status.h"
 #include "otolith/swap.h"
 
@@ -171,6 +171,12 @@ struct oto_reply {
     char text[4096];  /* the result as a sentence, or the requested value */
 };
 
+/*
+ * Sends a request by its name, as "set", with its arguments as texts in the order of the table in server/README.md. An empty
+ * text, or one that is missing at the end, leaves out an argument that may be absent. The calls below are the same requests.
+ */
+OTO_API enum oto_status oto_control_send(struct oto_client *client, const char *op, const char *const *texts, uint32_t count,
+                                         struct oto_reply *reply, struct oto_error *error);
 OTO_API enum oto_status oto_control_pause(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
 OTO_API enum oto_status oto_control_resume(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
 /* Runs n ticks, then pauses; replies when they are done. */
@@ -199,7 +205,7 @@ struct oto_param_info {
     char unit[32];
     char text[160];
     bool runtime; /* may change while running */
-    char range[OTO_PARAM_RANGE_BYTES]; /* "0 to 100", or the accepted words "mems | mavs"; "": any value, or unknown */
+    char range[OTO_PARAM_RANGE_BYTES]; /* "0 to 100", or the accepted words "mems|mavs"; "": any value, or unknown */
 };
 typedef void (*oto_param_function)(void *context, const struct oto_param_info *info);
 /* Gets a parameter; param NULL: all parameters of the node. */

@@ -3,22 +3,29 @@
 
 #define SHOWS_PITCH_M_S 6.0
 #define FORWARD_S 4.0        /* time above the speed of a reversing car after which the forward direction is known */
+#define OVERHANG_M 0.8       /* no sensor of a car is further behind its unsteered axle */
+#define SHOWN_SHARE 0.2      /* of the sigma of the given position */
 #define SIGN_UNSURE 1.6      /* factor on sigma: the sign of the speed may be wrong */
 #define ABSOLUTE_TAILS 1.2   /* factor on the variance: corners and crowns differ from the assumptions */
 #define REPEATABLE_TAILS 1.5 /* factor on the variance: a road's bank may persist for longer than assumed */
 #define PITCH_TAILS 1.3 /* factor on the variance: springs differ from the assumptions */
 /*
- * By how much springs lift a body in a start, a second long, other than the model says: they answer late, and about another point
- * than the road does. All starts of a car have it in common. At the speed of parking this looks like 0.1° of pitch.
+ * Springs pitch the body about another point than the road does, and late: they lift the no-slip point by the
+ * difference of the points times the pitch that they give. All starts of a car, each about a second long, have this in
+ * common.
  */
-#define SPRINGS_M 0.006
+#define SPRINGS_CENTRE_M 0.4
 #define START_S 1.0
+#define HARD_START_M_S2 1.0              /* typical acceleration, until starts were seen */
 #define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* errors that the models do not contain */
 
 static double springs_variance(const struct joint_filter *filter)
 {
     const double speed_m_s = filter->distance_m > 0.0 ? filter->speed_square_m2_s / filter->distance_m : 0.0;
-    const double slope_rad = speed_m_s > 0.0 ? SPRINGS_M / (START_S * speed_m_s) : 0.0;
+    const double accel_m_s2 = filter->gained_m_s > 0.0 ? filter->starts_m2_s3 / filter->gained_m_s : HARD_START_M_S2;
+    const double compliance =
+        oto_hypot(filter->extra[0], oto_sqrt(filter->covariance[JOINT_PITCH_COMPLIANCE][JOINT_PITCH_COMPLIANCE]));
+    const double slope_rad = speed_m_s > 0.0 ? SPRINGS_CENTRE_M * compliance * accel_m_s2 / (START_S * speed_m_s) : 0.0;
     return slope_rad * slope_rad;
 }
 
@@ -120,13 +127,24 @@ static bool shows_pitch(const struct mountcal_plan *plan, const struct mountcal_
 }
 
 /*
- * A speed that has never been negative may be unsigned. Then only driving faster than a car reverses, or in a garage a
- * first start forward, shows the forward direction.
+ * Whether the sensor is so far ahead of the unsteered axle that it would be behind the car if forward were backward.
+ * Turns show the position; the one that is given counts only as far as they have made it several times more exact.
+ */
+static bool is_ahead_of_axle(const struct mountcal_plan *plan, const struct joint_filter *filter)
+{
+    const double ahead_m = filter->extra[JOINT_LEVER - JOINT_PITCH_COMPLIANCE],
+                 sigma_m = joint_sigma(filter, JOINT_LEVER);
+    return sigma_m < SHOWN_SHARE * plan->joint.position_sigma_m.x && ahead_m - 3.0 * sigma_m > OVERHANG_M;
+}
+
+/*
+ * A speed that has never been negative may be unsigned. Then driving faster than a car reverses, a sensor far ahead of
+ * the unsteered axle, or in a garage a first start forward, shows the forward direction.
  */
 bool mountcal_is_direction_sure(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     const struct joint_filter *filter = &state->joint.filter;
-    return state->gather.speed_is_signed || filter->forward_s > FORWARD_S ||
+    return state->gather.speed_is_signed || filter->forward_s > FORWARD_S || is_ahead_of_axle(plan, filter) ||
            (plan->params.garage && state->driven.begins_forward);
 }
 

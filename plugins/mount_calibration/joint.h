@@ -128,6 +128,7 @@ struct joint_filter {
     oto_vec3 velocity_m_s, gravity_m_s2, accel_bias_m_s2, gyro_bias_rad_s; /* sensor axes */
     oto_vec3 last_rate_rad_s; /* measured rate at the end of the last block */
     oto_vec3 steady_rate_rad_s, steady_accel_m_s2; /* smoothed over the oscillation on the springs; sensor axes */
+    oto_vec3 turned_rad;                           /* angle of the turns of the last seconds; sensor axes */
     oto_quat q_body_from_sensor;
     double extra[JOINT_EXTRAS];
     double covariance[JOINT_STATES][JOINT_STATES];
@@ -135,14 +136,15 @@ struct joint_filter {
     struct joint_past past[JOINT_PAST_BLOCKS]; /* newest block first */
     struct joint_turn turn;
     double rise_s, rise_square_m2_s; /* duration of the current one-second window, and ∫ speed² dt over it */
-    double grade_sum, grade_square_sum, grade_weight; /* sums over distance, from which the rms follows */
+    double grade_square_sum, grade_weight;         /* sums over distance, from which the rms follows */
     double heave_power;                            /* rad² */
     struct joint_gyro gyro;
     double jolt_power;                             /* (m/s²)²/Hz: density of vertical jolts, which accumulate in the velocity */
     double bank_sum, bank_square_sum, bank_weight; /* sums over distance, from which the rms follows */
     double bank_power;                             /* rad² */
     double distance_m, since_bank_m;
-    double speed_square_m2_s; /* ∫ speed² dt */
+    double speed_square_m2_s;              /* ∫ speed² dt */
+    double starts_m2_s3;                   /* ∫ a_x² dt over all starts and stops */
     double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a_x² dt and ∫ a_y² dt since the last rest */
     double accel_ahead_m_s2, accel_left_m_s2, speed_m_s, yaw_rate_rad_s; /* of the last block */
     double gained_m_s;                     /* total speed gained and lost; pitch is observable only through it */

@@ -23,7 +23,7 @@
 #define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* sigma of the magnitude of gravity at the start, when its direction is known to 0.1 rad */
 #define EARTH_RAD_S 7.3e-5 /* the earth's rotation is a part of the bias that changes when the vehicle turns by a radian */
 #define ACCEL_WANDER 2e-8 /* (m/s²)²/s: random walk of the accelerometer bias */
-#define TURN_AT_ONCE_RAD 1.5 /* angle of a turn over which the effect of a scale error or cross term is correlated */
+#define TURN_MEMORY_S 15.0 /* time over which turns add up: after it the road has shown the errors that they caused */
 #define GAIN_AT_ONCE_M_S 5.0
 #define STEADY_S 1.0 /* smoothing time; longer than the oscillation of a body on its springs */
 
@@ -119,7 +119,7 @@ static void begin(struct joint_filter *filter, const struct joint_block *block)
     }
     joint_measure_gravity(filter, block->still ? GRAVITY_SIGMA_M_S2 : BEGUN_GRAVITY_SIGMA_M_S2);
     memset(filter->past, 0, sizeof filter->past);
-    filter->steady_rate_rad_s = filter->steady_accel_m_s2 = oto_vec3_zero();
+    filter->steady_rate_rad_s = filter->steady_accel_m_s2 = filter->turned_rad = oto_vec3_zero();
     filter->turn = (struct joint_turn){0};
     joint_forget(filter, JOINT_RISE, JOINT_RISE + 1);
     *joint_extra(filter, JOINT_RISE) = 0.0;
@@ -168,20 +168,30 @@ static void add_across(struct joint_filter *filter, int state, oto_vec3 along, d
     add_outer(filter, state, along, -power);
 }
 
+/* Adds to the turns of the last seconds. Returns by how much the square of their angle has grown. */
+static double turn_further(struct joint_filter *filter, oto_vec3 turn_rad, double dt)
+{
+    const double before = oto_vec3_norm_sq(filter->turned_rad);
+    filter->turned_rad = oto_vec3_add_scaled(turn_rad, filter->turned_rad, TURN_MEMORY_S / (TURN_MEMORY_S + dt));
+    return oto_vec3_norm_sq(filter->turned_rad) - before;
+}
+
 /*
- * Adds the errors that scale errors and cross terms of the sensors cause while the vehicle turns and accelerates: a scale
- * error acts along the measured vector, a cross term across it. Within one turn or one start these errors accumulate; in
- * different ones they are nearly independent. Oscillations add nothing, because they reverse.
+ * Adds the errors that scale errors and cross terms of the sensors cause while the vehicle turns and accelerates: a
+ * scale error acts along the measured vector, a cross term across it. They are constants, so the error of a turn grows
+ * with its angle, and its variance with the square; a turn back takes the error away again, and oscillations add
+ * nothing.
  */
 static void add_sensor_errors(const struct joint_plan *plan, struct joint_filter *filter, double dt)
 {
     const oto_vec3 turn_rad = oto_vec3_scale(filter->steady_rate_rad_s, dt), gain_m_s = oto_vec3_scale(filter->steady_accel_m_s2, dt);
     const double turn = oto_vec3_norm(turn_rad), gain = oto_vec3_norm(gain_m_s);
     const double axes = joint_squared(plan->axes_sigma), scale = joint_squared(plan->scale_sigma) - axes;
-    if (turn > 0.0) {
-        const double together = TURN_AT_ONCE_RAD / turn; /* add_outer squares turn_rad; this makes the variance ∝ turn */
-        add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, axes * turn * TURN_AT_ONCE_RAD);
-        add_across(filter, JOINT_GRAVITY, filter->gravity_m_s2, axes * turn * TURN_AT_ONCE_RAD);
+    const double grown = turn_further(filter, turn_rad, dt);
+    if (grown > 0.0) {
+        const double together = grown / (turn * turn); /* add_outer squares turn_rad */
+        add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, axes * grown);
+        add_across(filter, JOINT_GRAVITY, filter->gravity_m_s2, axes * grown);
         add_outer(filter, JOINT_VELOCITY, oto_vec3_cross(turn_rad, filter->velocity_m_s), scale * together);
         add_outer(filter, JOINT_GRAVITY, oto_vec3_cross(turn_rad, filter->gravity_m_s2), scale * together);
     }
@@ -347,7 +357,10 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
     } else {
         joint_measure_moving(plan, filter, block, &body, speed_before_m_s);
     }
-    filter->gained_m_s += oto_fabs(body.ahead_m_s2) > SPEEDS_UP_M_S2 ? oto_fabs(body.ahead_m_s2) * block->duration_s : 0.0;
+    if (oto_fabs(body.ahead_m_s2) > SPEEDS_UP_M_S2) {
+        filter->gained_m_s += oto_fabs(body.ahead_m_s2) * block->duration_s;
+        filter->starts_m2_s3 += joint_squared(body.ahead_m_s2) * block->duration_s;
+    }
     filter->last_rate_rad_s = block->end_rate_rad_s;
     filter->accel_ahead_m_s2 = body.ahead_m_s2;
     filter->accel_left_m_s2 = body.left_m_s2;

@@ -245,8 +245,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct block),
     .state_bytes = sizeof(struct mountcal_state),
-    .state_version = 7,
-    .migrates_from = 7,
+    .state_version = 8,
+    .migrates_from = 8,
 };
 
 static const struct oto_plugin_ops ops = {

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define FIRST_BYTES (64u * 1024)
 
 /* Checks that `fd` is a regular file. If not, returns -1 and sets errno and *why. */
 static int check_kind(int fd, const char **why)
@@ -48,6 +51,45 @@ FILE *srv_regular_fopen(const char *path, const char **why)
         errno = ENOMEM;
     }
     return file;
+}
+
+/* False: an error with errno. */
+static bool read_on(FILE *file, size_t limit, char **text, size_t *bytes)
+{
+    size_t capacity = 0, got;
+    do {
+        if (capacity - *bytes < 2) {
+            capacity = capacity == 0 ? FIRST_BYTES : 2 * capacity;
+            char *grown = realloc(*text, capacity);
+            if (grown == NULL) {
+                return false;
+            }
+            *text = grown;
+        }
+        got = fread(*text + *bytes, 1, capacity - 1 - *bytes, file);
+        *bytes += got;
+    } while (got > 0 && *bytes <= limit);
+    (*text)[*bytes] = '\0';
+    return ferror(file) == 0;
+}
+
+enum oto_status srv_regular_read(const char *path, size_t limit, char **text, size_t *bytes, const char **why)
+{
+    FILE *file = srv_regular_fopen(path, why);
+    *text = NULL;
+    *bytes = 0;
+    if (file == NULL) {
+        return errno == ENOENT ? OTO_NOT_FOUND : OTO_IO;
+    }
+    enum oto_status status = OTO_OK;
+    if (!read_on(file, limit, text, bytes)) {
+        status = errno == ENOMEM ? OTO_NO_MEMORY : OTO_IO;
+        *why = strerror(errno);
+        free(*text);
+        *text = NULL;
+    }
+    (void)fclose(file);
+    return status;
 }
 
 bool srv_path_accepts_socket(const char *path)

@@ -91,11 +91,15 @@ static FILE *stream_of(int fd)
     return file;
 }
 
+/* Does not wait for the reader of a FIFO: without one errno is ENXIO. Later writes wait, unless OTO_OUTPUT_NO_WAIT is set. */
 static FILE *open_in_place(const struct oto_output_file *output)
 {
-    const int wait = (output->flags & OTO_OUTPUT_NO_WAIT) != 0 ? O_NONBLOCK : 0;
     const mode_t mode = (output->flags & OTO_OUTPUT_PRIVATE) != 0 ? 0600 : 0666;
-    return stream_of(open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | wait, mode));
+    const int fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, mode);
+    if (fd >= 0 && (output->flags & OTO_OUTPUT_NO_WAIT) == 0) {
+        (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    }
+    return stream_of(fd);
 }
 
 static mode_t mode_of(const struct oto_output_file *output, const struct stat *previous)
@@ -155,7 +159,12 @@ enum oto_status oto_output_file_open(struct oto_output_file *output, const char 
     } else if (is_allowed(path) && resolve(path, output->target)) {
         output->file = open_temporary(output, exists ? &previous : NULL);
     }
-    return output->file != NULL ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s': %s", path, strerror(errno));
+    if (output->file != NULL) {
+        return OTO_OK;
+    }
+    const bool unread = errno == ENXIO && exists && S_ISFIFO(previous.st_mode);
+    return oto_fail(error, OTO_IO, "cannot write '%.256s': %s", path,
+                    unread ? "it is a FIFO that nobody reads: start its reader first" : strerror(errno));
 }
 
 /* Synchronises the directory of the target with the disk. Returns 0 or an errno, as the functions below. */

@@ -1,7 +1,7 @@
 /*
  * Output files. A regular file is replaced only when the new one is complete: the bytes are written to a temporary file
  * beside it, which is renamed at the end. Symbolic links are followed. A device or a FIFO is written in place, and
- * never removed or renamed. One thread at a time for each output.
+ * never removed or renamed. A FIFO that nobody reads is refused. One thread at a time for each output.
  */
 #ifndef OTO_BASE_OUTPUT_FILE_H
 #define OTO_BASE_OUTPUT_FILE_H
@@ -16,7 +16,7 @@
 enum {
     OTO_OUTPUT_IN_PLACE = 1u << 0, /* for logs and recordings: a regular file is truncated and grows under its own name */
     OTO_OUTPUT_PRIVATE = 1u << 1,  /* mode 0600; otherwise that of the file it replaces, or 0666 less the umask */
-    OTO_OUTPUT_NO_WAIT = 1u << 2,  /* a FIFO without a reader is refused; a full FIFO is a write error */
+    OTO_OUTPUT_NO_WAIT = 1u << 2,  /* a full FIFO is a write error; otherwise writes wait for its reader */
     OTO_OUTPUT_DURABLE = 1u << 3,  /* file and directory are synchronised with the disk before the file is closed */
 };
 

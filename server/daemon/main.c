@@ -47,10 +47,17 @@ static int report_check(struct srv_server *server, enum oto_status loaded, const
     return srv_check_report_failed(report);
 }
 
-/* Keeps the resident set small by one worker thread and two heaps. Call it before any thread and any large allocation. */
+#define MAPPED_BYTES (128 * 1024) /* allocations of this size have a mapping of their own */
+
+/*
+ * Keeps the resident set small by one worker thread, two heaps, and a fixed threshold for mappings. glibc would raise it at the
+ * first free of a mapping: later runs would then lie in the heaps, which keep the holes that `restore` and `swap` leave.
+ * Call it before any thread and any large allocation.
+ */
 static void be_small(void)
 {
     (void)mallopt(M_ARENA_MAX, 2);
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
     (void)setenv("UV_THREADPOOL_SIZE", "1", 1);
 }
 
@@ -137,7 +144,7 @@ static int run_all(const struct srv_options *options)
     return code;
 }
 
-/* Whether the option is in the command line. The supervising parent reads only two options: its child parses the line. */
+/* Whether the command line has the option. The supervising parent looks for a few options: its child parses the line. */
 static bool is_given(int argc, char **argv, const char *option)
 {
     for (int i = 1; i < argc; i++) {
@@ -161,9 +168,10 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN); /* a file beyond RLIMIT_FSIZE is an error with a sentence (EFBIG) */
     (void)prctl(PR_SET_NAME, "otolithd"); /* a server that its supervisor starts as /proc/self/exe would be named "exe" */
     be_small();
-    if (is_given(argc, argv, SRV_SUPERVISOR_OPTION)) {
+    const bool check = is_given(argc, argv, SRV_SUPERVISOR_CHECK);
+    if ((check || is_given(argc, argv, SRV_SUPERVISOR_OPTION)) && !is_given(argc, argv, SRV_SUPERVISOR_PAGE)) {
         return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE
-                                                                           : srv_supervise_server(argc, argv);
+                                                                           : srv_supervise_server(argc, argv, check);
     }
     struct srv_options options = {0};
     srv_options_parse(argc, argv, &options);

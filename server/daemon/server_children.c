@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/control/role.h"
+#include "daemon/control/rights.h"
 
 static_assert(SRV_MAX_LISTEN <= SRV_SUPERVISOR_ENDPOINTS, "a world has no more listeners than a publisher");
 static_assert(SRV_MAX_ROLE_RULES + 9 <= SRV_SUPERVISOR_ARGUMENTS, "the gate gets all roles");

@@ -1,6 +1,5 @@
 #include "document/internal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/file_kind.h"
@@ -46,48 +45,17 @@ enum oto_status oto_document_parse(const char *name, const char *text, size_t by
     return OTO_OK;
 }
 
-/* Reads the whole file. One byte more than the limit is enough to know that the file is too long. */
-static enum oto_status slurp(const char *path, size_t limit, char **text, size_t *bytes, struct oto_error *error)
-{
-    size_t capacity = 64 * 1024, used = 0, got = 0;
-    const char *why = NULL;
-    FILE *file = srv_regular_fopen(path, &why);
-    char *buffer = NULL;
-    if (file == NULL)
-        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path, why);
-    do {
-        char *grown = realloc(buffer, capacity);
-        if (grown == NULL)
-            goto fail;
-        buffer = grown;
-        got = fread(buffer + used, 1, capacity - used, file);
-        used += got;
-        if (used == capacity)
-            capacity *= 2;
-    } while (got > 0 && used <= limit);
-    if (ferror(file))
-        goto fail;
-    (void)fclose(file);
-    *text = buffer;
-    *bytes = used;
-    return OTO_OK;
-fail:;
-    int reason = errno;
-    (void)fclose(file);
-    free(buffer);
-    return oto_fail(error, reason == ENOMEM ? OTO_NO_MEMORY : OTO_IO, "%s: cannot be read: %s", path, strerror(reason));
-}
-
 enum oto_status oto_document_read(const char *path, const struct oto_document_limits *limits,
                                   struct oto_document **document, struct oto_error *error)
 {
     const struct oto_document_limits *used = limits != NULL ? limits : &oto_document_default_limits;
-    char *text = NULL;
-    size_t bytes = 0;
+    const char *why = NULL;
+    char *text;
+    size_t bytes;
     *document = NULL;
-    enum oto_status status = slurp(path, used->bytes, &text, &bytes, error);
-    if (status == OTO_OK)
-        status = oto_document_parse(path, text, bytes, used, document, error);
+    enum oto_status status = srv_regular_read(path, used->bytes, &text, &bytes, &why);
+    status = status != OTO_OK ? oto_fail(error, status, "%s: cannot be read: %s", path, why)
+                              : oto_document_parse(path, text, bytes, used, document, error);
     free(text);
     return status;
 }

@@ -1,9 +1,8 @@
-/* The process otolith-plugin-host: started with posix_spawn; messages go over a socket pair. */
+/* The process otolith-plugin-host: messages go over a socket pair. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
@@ -11,11 +10,14 @@
 #include <unistd.h>
 
 #include "base/beside.h"
+#include "base/child.h"
 #include "base/monotonic.h"
+#include "base/pass_fd.h"
 #include "base/sealed_memory.h"
 #include "isolate/plugin_host.h"
 
 #define PROGRAM "otolith-plugin-host"
+_Static_assert(1 + SRV_HOST_MAX_PLUGINS <= SRV_MOST_PASSED_FDS, "the memory and all plugins are passed at once");
 #define END_TIMEOUT_MS 1000 /* longest time from the end of the process's connection to its exit */
 
 static bool find_program(char *path, size_t bytes)
@@ -37,49 +39,11 @@ void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_erro
     return memory;
 }
 
-static int spawn(const char *program, int control_fd, pid_t *pid)
-{
-    char *const arguments[] = {(char *)(uintptr_t)PROGRAM, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    (void)posix_spawn_file_actions_init(&actions);
-    int failed = posix_spawn_file_actions_adddup2(&actions, control_fd, SRV_HOST_CONTROL_FD);
-    failed = failed != 0 ? failed
-                         : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    failed = failed != 0 ? failed
-                         : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setpgroup(&attributes, 0); /* a group of its own: processes that a plugin started are killed too */
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    failed = failed != 0 ? failed : posix_spawn(pid, program, &actions, &attributes, arguments, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
-    return failed;
-}
-
 static bool send_start(int control_fd, const struct srv_host_start_message *start, int memory_fd, const int *plugin_fds)
 {
-    union {
-        struct cmsghdr head;
-        unsigned char bytes[CMSG_SPACE((1 + SRV_HOST_MAX_PLUGINS) * sizeof(int))];
-    } control = {0};
-    struct srv_host_start_message copy = *start;
-    struct iovec part = {&copy, sizeof copy};
-    const size_t fd_bytes = (1 + (size_t)start->plugin_count) * sizeof(int);
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                             .msg_controllen = CMSG_SPACE(fd_bytes)};
-    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(fd_bytes);
-    memcpy(CMSG_DATA(rights), &memory_fd, sizeof memory_fd);
-    memcpy(CMSG_DATA(rights) + sizeof(int), plugin_fds, start->plugin_count * sizeof(int));
-    return sendmsg(control_fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
+    int fds[1 + SRV_HOST_MAX_PLUGINS] = {memory_fd};
+    memcpy(fds + 1, plugin_fds, start->plugin_count * sizeof(int));
+    return srv_send_with_fds(control_fd, start, sizeof *start, fds, 1 + start->plugin_count, 0) == (ssize_t)sizeof *start;
 }
 
 /* Moves the child's end of the socket above the descriptors that the file actions overwrite. */
@@ -120,10 +84,16 @@ enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struc
     if (!open_sockets(ends)) {
         return oto_fail(error, OTO_IO, "no sockets for a plugin host: %s", strerror(errno));
     }
-    const int failed = spawn(program, ends[1], &process->pid);
+    char *const arguments[] = {(char *)(uintptr_t)PROGRAM, NULL};
+    const struct srv_child_options options = {.program = program,
+                                              .arguments = arguments,
+                                              .out_fd = -1,
+                                              .passed_fd = ends[1],
+                                              .passed_as = SRV_HOST_CONTROL_FD,
+                                              .own_group = true}; /* processes that a plugin started are killed too */
+    const int failed = srv_child_start(&options, &process->pid);
     (void)close(ends[1]);
     process->control_fd = ends[0];
-    process->pid = failed == 0 ? process->pid : 0;
     process->pid_fd = failed == 0 ? pidfd_open(process->pid, 0) : -1;
     if (failed != 0 || process->pid_fd < 0 || !send_start(ends[0], &start, order->memory_fd, order->plugin_fds)) {
         const int reason = failed != 0 ? failed : errno;
@@ -180,9 +150,7 @@ void srv_host_process_end(struct srv_host_process *process)
 {
     if (process->pid > 0) {
         (void)kill(-process->pid, SIGKILL); /* its children too: a process that crashed cannot end them */
-        (void)kill(process->pid, SIGKILL);
-        while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR) {
-        }
+        srv_child_kill(process->pid);
     }
     if (process->pid_fd >= 0) {
         (void)close(process->pid_fd);

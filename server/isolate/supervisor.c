@@ -11,14 +11,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/monotonic.h"
 #include "isolate/isolated.h"
 
-#define PROVEN_NS INT64_C(5000000000) /* a host that ran for this long resets the back-off */
-#define PAUSE_FIRST_NS INT64_C(20000000)
-#define PAUSE_MAX_NS INT64_C(2000000000)
-#define BLAMELESS_FIRST_NS INT64_C(5000000) /* first pause before restarting a host that another process ended */
-#define BLAMELESS_MAX_NS INT64_C(100000000)
 #define EVENT_CAPACITY 256u
 
 struct srv_host_supervisor {
@@ -111,12 +107,10 @@ static bool anybody_left(const struct srv_group *group)
 
 static void plan_restart(struct srv_group *group, bool by_plugin)
 {
+    static const struct srv_back_off of_plugin = {INT64_C(20000000), INT64_C(2000000000)};
+    static const struct srv_back_off of_others = {INT64_C(5000000), INT64_C(100000000)}; /* another process ended the host */
     const int64_t now_ns = srv_now_ns();
-    const int64_t first_ns = by_plugin ? PAUSE_FIRST_NS : BLAMELESS_FIRST_NS;
-    const int64_t most_ns = by_plugin ? PAUSE_MAX_NS : BLAMELESS_MAX_NS;
-    int64_t pause_ns = now_ns - group->started_ns >= PROVEN_NS ? first_ns : 2 * group->pause_ns;
-    pause_ns = pause_ns < first_ns ? first_ns : pause_ns;
-    group->pause_ns = pause_ns > most_ns ? most_ns : pause_ns;
+    group->pause_ns = srv_back_off_next(by_plugin ? of_plugin : of_others, group->pause_ns, now_ns - group->started_ns);
     group->restart_ns = anybody_left(group) ? now_ns + group->pause_ns : 0;
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,39 +13,19 @@
 #include "base/monotonic.h"
 #include "program/program.h"
 
-#define BACK_OFF_NS INT64_C(1000000000)
-
-extern char **environ;
 
 /* Starts a child with the arguments after its name; its reports go to `out`, or nowhere (-1). */
 static void start(struct srv_play_child *child, char **arguments, int out)
 {
     char path[PATH_MAX];
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
     child->started_ns = srv_now_ns();
     if (!srv_beside_program(child->program, path, sizeof path) || access(path, X_OK) != 0) {
         child->program = NULL; /* this build has no such program: the playback goes on without it */
         return;
     }
     arguments[0] = path;
-    (void)sigemptyset(&none);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes,
-                                     &none); /* the player blocks the signals that it reads from a descriptor */
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    (void)posix_spawn_file_actions_init(&files);
-    if (out >= 0) {
-        (void)posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-    } else {
-        (void)posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    }
-    if (posix_spawn(&child->pid, path, &files, &attributes, arguments, environ) != 0) {
-        child->pid = 0;
-    }
-    (void)posix_spawn_file_actions_destroy(&files);
-    (void)posix_spawnattr_destroy(&attributes);
+    (void)srv_child_start(&(struct srv_child_options){.program = path, .arguments = arguments, .out_fd = out, .passed_fd = -1},
+                          &child->pid);
 }
 
 static void start_publisher(struct srv_play_children *children)
@@ -96,18 +75,20 @@ static void start_page(struct srv_play_children *children)
 static void keep(struct srv_play_children *children, struct srv_play_child *child,
                  void (*begin)(struct srv_play_children *))
 {
+    static const struct srv_back_off back_off = {.first_ns = INT64_C(50000000), .most_ns = INT64_C(2000000000)};
     siginfo_t facts = {0};
     if (child->program == NULL) {
         return;
     }
     if (child->pid > 0 && srv_child_has_ended(child->pid, &facts)) {
         child->pid = 0;
+        child->pause_ns = srv_back_off_next(back_off, child->pause_ns, srv_now_ns() - child->started_ns);
         if (facts.si_code == CLD_EXITED && facts.si_status == SRV_EXIT_USAGE) {
             child->program = NULL; /* it has said why, and would say it again */
         }
     }
     if (child->pid == 0 && child->program != NULL &&
-        (child->started_ns == 0 || srv_now_ns() - child->started_ns > BACK_OFF_NS)) {
+        (child->started_ns == 0 || srv_now_ns() - child->started_ns > child->pause_ns)) {
         begin(children);
     }
 }

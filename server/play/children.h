@@ -13,6 +13,7 @@ struct srv_play_child {
     const char *program; /* file name beside that of the player; NULL: not wanted, or it cannot run here */
     pid_t pid;           /* 0: not running */
     int64_t started_ns;
+    int64_t pause_ns; /* from a start to the next one */
     int report_fd; /* its standard output; -1: not read */
 };
 

@@ -1,9 +1,5 @@
-/*
- * The control socket of a player: the verbs of a server (wire/control_message.h) that have a meaning for a recording, and
- * seek {t_s: f64}. Only the player's own user and root may connect.
- */
+/* The control socket of a player: the verbs that have a meaning for a recording. Only the player's own user and root may connect. */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/monotonic.h"
+#include "base/pass_fd.h"
 #include "otolith/version.h"
 #include "play/player.h"
+#include "wire/control_verbs.h"
 
 #define MESSAGES_PER_TURN 64
 #define LOSSLESS_LIMIT_NS INT64_C(5000000000)
@@ -27,23 +26,10 @@ struct request {
 
 static void send_reply(const struct request *request, struct oto_message_writer *writer, int passed_fd)
 {
-    union {
-        struct cmsghdr align;
-        unsigned char room[CMSG_SPACE(sizeof(int))];
-    } ancillary = {0};
-    struct iovec part = {.iov_base = writer->data, .iov_len = oto_message_finish(writer)};
-    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-    if (passed_fd >= 0) {
-        header.msg_control = ancillary.room;
-        header.msg_controllen = sizeof ancillary.room;
-        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof passed_fd);
-        memcpy(CMSG_DATA(rights), &passed_fd, sizeof passed_fd);
-    }
+    const size_t bytes = oto_message_finish(writer);
     /* A client that does not read its replies loses them. */
-    (void)sendmsg(request->player->clients[request->client].fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)srv_send_with_fds(request->player->clients[request->client].fd, writer->data, bytes, &passed_fd, passed_fd >= 0 ? 1 : 0,
+                            MSG_DONTWAIT);
 }
 
 static struct oto_message_writer begin_reply(const struct request *request, enum oto_status status, const char *text)
@@ -95,20 +81,29 @@ static enum oto_status run_info(const struct request *request, struct oto_error 
 {
     const struct srv_player *player = request->player;
     const char *link = player->children.link;
-    char text[2560], file[PATH_MAX], tokens[SRV_RUNTIME_PATH_BYTES + 8] = "";
+    char file[PATH_MAX], tokens[SRV_RUNTIME_PATH_BYTES + 8] = "";
+    struct oto_json json = {.layout = OTO_JSON_LINE};
     (void)error;
-    const bool plain = realpath(player->file, file) != NULL && strpbrk(file, "\"\\\n") == NULL && strlen(file) < 1024;
     if (link[0] != '\0') {
         (void)snprintf(tokens, sizeof tokens, "%s.web", player->runtime.path);
     }
-    (void)snprintf(text, sizeof text,
-                   "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"recording\": \"%.1023s\", \"start_ns\": %" PRId64
-                   ", \"end_ns\": %" PRId64 ", \"t_ns\": %" PRId64 ", \"scale\": %.17g, \"paused\": %s, \"published\": %" PRIu64
-                   ", \"page\": \"%s\", \"page_tokens\": \"%s\", \"web_pid\": %ld}",
-                   player->playback.world, (long)getpid(), plain ? file : "", player->playback.start_ns, player->playback.end_ns,
-                   player->playback.t_ns, player->scale, player->paused ? "true" : "false", player->playback.published,
-                   link, tokens, (long)player->children.page.pid);
-    reply(request, OTO_OK, text);
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "world", player->playback.world);
+    oto_json_text(&json, "version", OTO_VERSION_STRING);
+    oto_json_i64(&json, "pid", getpid());
+    oto_json_text(&json, "recording", realpath(player->file, file) != NULL ? file : "");
+    oto_json_i64(&json, "start_ns", player->playback.start_ns);
+    oto_json_i64(&json, "end_ns", player->playback.end_ns);
+    oto_json_i64(&json, "t_ns", player->playback.t_ns);
+    oto_json_number(&json, "scale", player->scale);
+    oto_json_flag(&json, "paused", player->paused);
+    oto_json_u64(&json, "published", player->playback.published);
+    oto_json_text(&json, "page", link);
+    oto_json_text(&json, "page_tokens", tokens);
+    oto_json_i64(&json, "web_pid", player->children.page.pid);
+    oto_json_close(&json, '}');
+    reply(request, json.failed ? OTO_NO_MEMORY : OTO_OK, json.failed ? "out of memory" : json.text);
+    oto_json_free(&json);
     return OTO_AGAIN;
 }
 
@@ -128,25 +123,18 @@ static enum oto_status run_resume(const struct request *request, struct oto_erro
 
 static enum oto_status run_scale(const struct request *request, struct oto_error *error)
 {
-    double scale;
-    const enum oto_status status = oto_message_f64(&request->player->message, "scale", &scale, error);
-    if (status == OTO_OK && !(scale > 0.0 && scale <= 1e6)) {
+    const double scale = oto_message_f64_or(&request->player->message, "scale", 0.0);
+    if (!(scale > 0.0 && scale <= 1e6)) {
         return oto_fail(error, OTO_RANGE, "scale %g; above 0 and at most 1000000 is accepted", scale);
     }
-    if (status == OTO_OK) {
-        srv_player_pace(request->player, request->player->paused, scale);
-    }
-    return status;
+    srv_player_pace(request->player, request->player->paused, scale);
+    return OTO_OK;
 }
 
 static enum oto_status run_step(const struct request *request, struct oto_error *error)
 {
     struct srv_player *player = request->player;
-    uint64_t ticks;
-    const enum oto_status status = oto_message_u64(&player->message, "ticks", &ticks, error);
-    if (status != OTO_OK) {
-        return status;
-    }
+    const uint64_t ticks = oto_message_u64_or(&player->message, "ticks", 0);
     srv_player_pace(player, true, player->scale);
     const double ns = (double)ticks * 1e9 * (double)player->playback.rate_den / (double)player->playback.rate_num;
     const int64_t left_ns = player->playback.end_ns - player->playback.t_ns;
@@ -160,11 +148,7 @@ static enum oto_status run_seek(const struct request *request, struct oto_error 
 {
     struct srv_player *player = request->player;
     const struct srv_playback *playback = &player->playback;
-    double t_s;
-    const enum oto_status status = oto_message_f64(&player->message, "t_s", &t_s, error);
-    if (status != OTO_OK) {
-        return status;
-    }
+    const double t_s = oto_message_f64_or(&player->message, "t_s", 0.0);
     if (!isfinite(t_s) || t_s * 1e9 < (double)playback->start_ns - 0.5 || t_s * 1e9 > (double)playback->end_ns + 0.5) {
         return oto_fail(error, OTO_RANGE, "the recording is from %.9g s to %.9g s: %.9g s is not in it",
                         (double)playback->start_ns * 1e-9, (double)playback->end_ns * 1e-9, t_s);
@@ -193,9 +177,6 @@ static enum oto_status run_lossless(const struct request *request, struct oto_er
     struct srv_player *player = request->player;
     struct srv_play_client *client = &player->clients[request->client];
     const struct oto_argument *list = oto_message_find(&player->message, "channels");
-    if (list == NULL || list->kind != OTO_ARGUMENT_U64_LIST) {
-        return oto_fail(error, OTO_INVALID, "lossless: 'channels' must be a list of channel numbers");
-    }
     end_lossless(client);
     struct srv_play_lossless lossless = {.count = list->count,
                                          .channels = calloc((size_t)list->count + 1, sizeof(uint32_t)),
@@ -223,34 +204,34 @@ static enum oto_status run_acknowledge(const struct request *request, struct oto
     struct srv_play_lossless *lossless = &request->player->clients[request->client].lossless;
     const struct oto_argument *list = oto_message_find(&request->player->message, "next");
     (void)error;
-    if (list != NULL && list->kind == OTO_ARGUMENT_U64_LIST && list->count == lossless->count) {
+    if (list->count == lossless->count) {
         memcpy(lossless->next, list->u64_list, list->count * sizeof *lossless->next);
     }
     return OTO_AGAIN;
 }
 
-static const struct {
-    const char *op;
-    enum oto_status (*run)(const struct request *request, struct oto_error *error); /* OTO_AGAIN: no further reply */
-} verbs[] = {{"attach", run_attach}, {"wake", run_wake},         {"info", run_info},  {"pause", run_pause},
-             {"resume", run_resume}, {"scale", run_scale},       {"step", run_step},  {"seek", run_seek},
-             {"shutdown", run_shutdown}, {"lossless", run_lossless}, {"ack", run_acknowledge}};
+/* The functions of the verbs that have a meaning for a recording. OTO_AGAIN: no further reply. */
+static enum oto_status (*const verbs[OTO_VERB_COUNT])(const struct request *request, struct oto_error *error) = {
+    [OTO_VERB_ATTACH] = run_attach,   [OTO_VERB_WAKE] = run_wake,         [OTO_VERB_INFO] = run_info,
+    [OTO_VERB_PAUSE] = run_pause,     [OTO_VERB_RESUME] = run_resume,     [OTO_VERB_SCALE] = run_scale,
+    [OTO_VERB_STEP] = run_step,       [OTO_VERB_SEEK] = run_seek,         [OTO_VERB_SHUTDOWN] = run_shutdown,
+    [OTO_VERB_LOSSLESS] = run_lossless, [OTO_VERB_ACK] = run_acknowledge};
 
 static void dispatch(const struct request *request)
 {
-    const char *op = request->player->message.op;
+    const struct oto_message *message = &request->player->message;
+    const enum oto_verb_id id = oto_verb_find(message->op);
     struct oto_error error = {0};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(op, verbs[i].op) == 0) {
-            const enum oto_status status = verbs[i].run(request, &error);
-            if (status != OTO_AGAIN) {
-                reply(request, status, status == OTO_OK ? "" : error.text);
-            }
-            return;
-        }
+    enum oto_status status;
+    if (id == OTO_VERB_COUNT || verbs[id] == NULL) {
+        status = oto_fail(&error, OTO_UNSUPPORTED, "this world is a recording that is played: '%s' has no meaning for it", message->op);
+    } else {
+        status = oto_verb_check(&oto_verbs[id], message, &error);
+        status = status == OTO_OK ? verbs[id](request, &error) : oto_verbs[id].wait == OTO_WAIT_NONE ? OTO_AGAIN : status;
     }
-    (void)oto_fail(&error, OTO_UNSUPPORTED, "this world is a recording that is played: '%s' has no meaning for it", op);
-    reply(request, OTO_UNSUPPORTED, error.text);
+    if (status != OTO_AGAIN) {
+        reply(request, status, status == OTO_OK ? "" : error.text);
+    }
 }
 
 /* ---- lossless readers ---- */

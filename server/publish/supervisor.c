@@ -3,19 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/beside.h"
 #include "base/child.h"
 
-#define PAUSE_FIRST_MS 50
-#define PAUSE_MAX_MS 2000
-#define PROVEN_MS 5000 /* after this lifetime the back-off is reset */
+#define PAUSE_MOST_NS INT64_C(2000000000)
 #define KILL_AFTER_MS 1000
 #define SILENCE_FIRST_MS 10000 /* nng 1.5.2 can hang: a program that is silent for this time is killed; its successor may be
                               * silent twice as long */
@@ -41,11 +37,14 @@ struct srv_supervisor {
     int pid_fd, text_fd;
     pid_t pid;
     uint64_t started_ms, restarts;
-    uint64_t pause_ms, silence_ms;
+    int64_t pause_ns; /* before the last restart */
+    uint64_t silence_ms;
     bool stopping;
     char line[512];
     size_t line_bytes;
 };
+
+static const struct srv_back_off back_off = {.first_ns = INT64_C(50000000), .most_ns = PAUSE_MOST_NS};
 
 static void spawn_or_retry(struct srv_supervisor *supervisor);
 static void await_word(struct srv_supervisor *supervisor);
@@ -159,11 +158,9 @@ static void plan_restart(struct srv_supervisor *supervisor, const siginfo_t *fac
         supervisor->stopping = supervisor->hopeless = true;
         return;
     }
-    if (uv_now(supervisor->loop) - supervisor->started_ms >= PROVEN_MS) {
-        supervisor->pause_ms = PAUSE_FIRST_MS;
-    }
-    (void)uv_timer_start(&supervisor->timer, after_pause, supervisor->pause_ms, 0);
-    supervisor->pause_ms = supervisor->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : supervisor->pause_ms * 2;
+    const int64_t lived_ns = (int64_t)(uv_now(supervisor->loop) - supervisor->started_ms) * 1000000;
+    supervisor->pause_ns = srv_back_off_next(back_off, supervisor->pause_ns, lived_ns);
+    (void)uv_timer_start(&supervisor->timer, after_pause, (uint64_t)supervisor->pause_ns / 1000000, 0);
 }
 
 static void on_exit_closed(uv_handle_t *handle)
@@ -223,23 +220,9 @@ static int spawn(struct srv_supervisor *supervisor, int text_fd)
     char room[2][160];
     char *arguments[ARGUMENTS_MAX];
     fill_arguments(supervisor, arguments, room);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    (void)posix_spawn_file_actions_init(&actions);
-    int failed = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    failed = failed != 0 ? failed : posix_spawn_file_actions_adddup2(&actions, text_fd, 1);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    failed = failed != 0 ? failed
-                         : posix_spawn(&supervisor->pid, supervisor->program, &actions, &attributes, arguments, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
-    return failed;
+    const struct srv_child_options options = {
+        .program = supervisor->program, .arguments = arguments, .out_fd = text_fd, .passed_fd = -1};
+    return srv_child_start(&options, &supervisor->pid);
 }
 
 /*
@@ -269,13 +252,6 @@ static int watch(struct srv_supervisor *supervisor)
     return 0;
 }
 
-static void end_unwatched(pid_t pid)
-{
-    (void)kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-    }
-}
-
 static enum oto_status start(struct srv_supervisor *supervisor, struct oto_error *error)
 {
     int ends[2];
@@ -292,7 +268,7 @@ static enum oto_status start(struct srv_supervisor *supervisor, struct oto_error
         return OTO_OK;
     }
     if (unborn == 0) {
-        end_unwatched(supervisor->pid);
+        srv_child_kill(supervisor->pid);
     }
     supervisor->pid = 0;
     (void)close(ends[0]);
@@ -330,7 +306,7 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
     supervisor->hooks.restarted(supervisor->hooks.context);
     if (start(supervisor, &error) != OTO_OK) {
         supervisor->hooks.event(supervisor->hooks.context, 2, 0, error.text);
-        (void)uv_timer_start(&supervisor->timer, after_pause, PAUSE_MAX_MS, 0);
+        (void)uv_timer_start(&supervisor->timer, after_pause, PAUSE_MOST_NS / 1000000, 0);
         return;
     }
     await_word(supervisor);
@@ -380,7 +356,6 @@ enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_superviso
     made->loop = loop;
     made->hooks = *hooks;
     made->pid_fd = made->text_fd = -1;
-    made->pause_ms = PAUSE_FIRST_MS;
     made->silence_ms = SILENCE_FIRST_MS;
     made->timer.data = made->exit_poll.data = made->text_poll.data = made;
     (void)snprintf(made->directory, sizeof made->directory, "%s", directory);

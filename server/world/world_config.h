@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/origin.h"
+#include "base/role.h"
 #include "world/fault_spec.h"
 #include "world/table.h"
 #include "otolith/mailbox.h"
@@ -208,9 +209,6 @@ struct srv_web_config {
     int32_t read_token; /* enum srv_read_token */
     char origins[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]; /* further origins whose pages may connect; "" after the last */
 };
-
-/* What a client may do; each role includes the roles before it. */
-enum srv_role { SRV_ROLE_NONE = 0, SRV_ROLE_OBSERVE, SRV_ROLE_OPERATE, SRV_ROLE_ADMIN };
 
 struct srv_role_rule {
     uint32_t uid, gid;    /* 0: not set */

@@ -244,14 +244,15 @@ class Data(WebCase):
         params = {param["key"]: param for param in viewer.ask("get", IMU)["params"]}
         density = params["accelerometer.noise_density_m_s2_rthz"]
         self.assertIn("0 to", density["range"])
-        self.assertEqual(params["law"]["range"], "mems | mavs")
+        self.assertEqual(params["law"]["range"], "mems|mavs")
+        self.assertEqual(params["taps"]["range"], "true|false")
         self.assertTrue(any(param["unit"] == "m/s^2" for param in params.values()))
         viewer.close()
 
     def test_every_verb_of_control_works_and_refuses_wrong_arguments(self):
         viewer = Viewer(self.start(), control=True)
         good = [("scale", 2), ("scale", 1), ("set", IMU, "taps", "true"), ("fault", IMU, "{kind: bias, value: 0.1, for_s: 1}"),
-                ("clear", IMU, 0), ("checkpoint", "here.ckpt"), ("swap", IMU, "mems_imu")]
+                ("clear_faults", IMU, 0), ("checkpoint", "here.ckpt"), ("swap", IMU, "mems_imu")]
         for request in good:
             reply = viewer.ask(*request)
             self.assertTrue(reply["ok"], (request, reply["text"]))

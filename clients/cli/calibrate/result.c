@@ -1,6 +1,8 @@
 /* The result of a calibration as text, JSON and CSV. */
 #include "calibrate/calibrate.h"
 
+#include <inttypes.h>
+
 #include "json.h"
 
 static const char *const angle_names[] = {"roll", "pitch", "yaw"};
@@ -22,7 +24,7 @@ static void print_triple(FILE *to, const char *key, const double *values)
     (void)fprintf(to, "\"%s\": [", key);
     for (int i = 0; i < 3; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_double(to, values[i]);
+        oto_json_put_number(to, values[i]);
     }
     (void)fputs("], ", to);
 }
@@ -30,18 +32,18 @@ static void print_triple(FILE *to, const char *key, const double *values)
 void calibrate_print_json(FILE *to, const struct oto_mount_calibration_record *result)
 {
     (void)fprintf(to, "{\"state\": \"%s\", \"percent\": ", calibrate_state_name(result->state));
-    json_double(to, result->percent);
+    oto_json_put_number(to, result->percent);
     (void)fputs(", ", to);
     print_triple(to, "rpy_deg", result->rpy_deg);
     print_triple(to, "bound_3sigma_deg", result->bound_3sigma_deg);
     (void)fputs("\"seconds\": ", to);
-    json_double(to, result->seconds);
+    oto_json_put_number(to, result->seconds);
     (void)fputs(", \"axes\": {", to);
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
         (void)fprintf(to, "%s\"%s\": {\"value\": ", i > 0 ? ", " : "", axis_names[i]);
-        json_double(to, result->axis_value_deg[i]);
+        oto_json_put_number(to, result->axis_value_deg[i]);
         (void)fputs(", \"bound\": ", to);
-        json_double(to, result->axis_bound_deg[i]);
+        oto_json_put_number(to, result->axis_bound_deg[i]);
         (void)fprintf(to, ", \"accepted\": %s}", result->axis_accepted[i] != 0 ? "true" : "false");
     }
     (void)fputs("}}\n", to);
@@ -111,12 +113,21 @@ void calibrate_print(FILE *to, const struct oto_mount_calibration_record *result
 
 void calibrate_trace_header(FILE *to)
 {
-    (void)fputs("t_s,state,percent,roll_deg,pitch_deg,yaw_deg,bound_roll_deg,bound_pitch_deg,bound_yaw_deg\n", to);
+    (void)fputs("t_s,state,percent,roll_deg,pitch_deg,yaw_deg,bound_roll_deg,bound_pitch_deg,bound_yaw_deg", to);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        (void)fprintf(to, ",%s_axis_deg,%s_axis_bound_deg,%s_accepted", axis_names[i], axis_names[i], axis_names[i]);
+    }
+    (void)fputc('\n', to);
 }
 
 void calibrate_trace_row(FILE *to, double t_s, const struct oto_mount_calibration_record *result)
 {
-    (void)fprintf(to, "%.9g,%s,%.6g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", t_s, calibrate_state_name(result->state),
-                  result->percent, result->rpy_deg[0], result->rpy_deg[1], result->rpy_deg[2], result->bound_3sigma_deg[0],
-                  result->bound_3sigma_deg[1], result->bound_3sigma_deg[2]);
+    (void)fprintf(to, "%.9g,%s,%.6g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g", t_s, calibrate_state_name(result->state),
+                  result->percent, result->rpy_deg[0], result->rpy_deg[1], result->rpy_deg[2],
+                  result->bound_3sigma_deg[0], result->bound_3sigma_deg[1], result->bound_3sigma_deg[2]);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        (void)fprintf(to, ",%.9g,%.9g,%" PRIu32, result->axis_value_deg[i], result->axis_bound_deg[i],
+                      result->axis_accepted[i]);
+    }
+    (void)fputc('\n', to);
 }

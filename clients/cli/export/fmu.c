@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "base/file_kind.h"
 #include "base/temporary_directory.h"
 #include "fmu/fmu_model.h"
 #include "otolith/hash.h"
@@ -38,25 +39,14 @@ struct making {
 
 static enum oto_status read_file(const char *path, struct bytes *bytes, struct oto_error *error)
 {
-    FILE *file = fopen(path, "rbe");
-    long count = -1;
-    *bytes = (struct bytes){NULL, 0};
-    if (file != NULL && fseek(file, 0, SEEK_END) == 0 && (count = ftell(file)) >= 0 && count <= MOST_FILE_BYTES) {
-        bytes->data = malloc((size_t)count + 1);
-        rewind(file);
-    }
-    bytes->count = bytes->data != NULL ? fread(bytes->data, 1, (size_t)count, file) : 0;
-    const bool complete = bytes->data != NULL && bytes->count == (size_t)count;
-    const int reason = errno;
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    if (!complete) {
+    const char *why = NULL;
+    enum oto_status status = srv_regular_read(path, MOST_FILE_BYTES, &bytes->data, &bytes->count, &why);
+    if (status == OTO_OK && bytes->count > MOST_FILE_BYTES) {
         free(bytes->data);
-        bytes->data = NULL;
-        return oto_fail(error, OTO_IO, "'%.200s' cannot be read: %s", path, strerror(reason));
+        status = OTO_LIMIT;
+        why = "it is longer than 64 MiB, the most that an FMU takes";
     }
-    return OTO_OK;
+    return status == OTO_OK ? OTO_OK : oto_fail(error, status, "'%.200s' cannot be read: %s", path, why);
 }
 
 static enum oto_status write_file(const struct making *making, const char *name, const struct bytes *bytes, struct oto_error *error)

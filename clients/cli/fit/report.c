@@ -185,11 +185,11 @@ static void put_series(FILE *to, const char *key, const double *at, const double
         if (values[k] > 0.0) {
             (void)fputs(first ? "[" : ", [", to);
             first = false;
-            json_double(to, at[k]);
+            oto_json_put_number(to, at[k]);
             (void)fputs(", ", to);
-            json_double(to, values[k]);
+            oto_json_put_number(to, values[k]);
             (void)fputs(", ", to);
-            json_double(to, errors[k]);
+            oto_json_put_number(to, errors[k]);
             (void)fputc(']', to);
         }
     }
@@ -203,7 +203,7 @@ static void put_points(FILE *to, const struct fit_axis *axis)
         (void)fprintf(to, ", \"%s\": [", keys[column]);
         for (size_t p = 0; p < axis->count; p++) {
             (void)fputs(p > 0 ? ", " : "", to);
-            json_double(to, column == 0   ? axis->points[p].tau_s
+            oto_json_put_number(to, column == 0   ? axis->points[p].tau_s
                             : column == 1 ? axis->points[p].adev
                                           : sqrt(axis->simulated_u2[p]));
         }
@@ -225,16 +225,16 @@ static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_
     double tau_s;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         (void)fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "{", members[i].key);
-        json_double(to, members[i].value);
+        oto_json_put_number(to, members[i].value);
     }
     put_series(to, "gauss_markov", axis->model.markov_s, axis->model.markov_u, axis->markov_error, FIT_MARKOVS);
     put_series(to, "sine", axis->model.sine_hz, axis->model.sine_u, axis->sine_error, FIT_SINES);
     (void)fprintf(to, ", \"fits\": %s, \"worst\": ", axis_fits(log, axis) ? "true" : "false");
-    json_double(to, worst_miss(log, axis, &tau_s));
+    oto_json_put_number(to, worst_miss(log, axis, &tau_s));
     (void)fputs(", \"expected_worst\": ", to);
-    json_double(to, axis->model.worst);
+    oto_json_put_number(to, axis->model.worst);
     (void)fputs(", \"worst_tau_s\": ", to);
-    json_double(to, tau_s);
+    oto_json_put_number(to, tau_s);
     put_points(to, axis);
     (void)fputc('}', to);
 }
@@ -243,14 +243,14 @@ void fit_report_json(FILE *to, const struct fit_log *log, const struct fit_calib
 {
     bool first = true;
     (void)fprintf(to, "{\"samples\": %" PRIu64 ", \"rate_hz\": ", log->rows);
-    json_double(to, log->rate_hz);
+    oto_json_put_number(to, log->rate_hz);
     (void)fputs(", \"columns\": {", to);
     for (int i = 0; i < 3 * OTO_PART_TRIADS; i++) {
         const struct fit_triad *triad = &log->triads[i / 3];
         if (triad->is_there) {
             (void)fputs(first ? "" : ", ", to);
             first = false;
-            json_text(to, triad->axes[i % 3].column);
+            oto_json_put_text(to, triad->axes[i % 3].column);
             (void)fprintf(to, ": ");
             put_axis_json(to, log, triad, &triad->axes[i % 3]);
         }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file_kind.h"
 #include "calibrate/calibrate.h"
 #include "output.h"
 
@@ -181,7 +182,8 @@ static bool is_whole(const struct grade_plan *plan, const struct grade_store *st
 static void read_back(const struct grade_plan *plan, struct grade_store *store, const char *path)
 {
     char line[1024];
-    FILE *from = fopen(path, "re");
+    const char *why = NULL;
+    FILE *from = srv_regular_fopen(path, &why);
     while (from != NULL && fgets(line, sizeof line, from) != NULL) {
         take_row(plan, store, line);
     }
@@ -234,7 +236,8 @@ static void describe(FILE *to, const struct grade_plan *plan)
 static enum oto_status check_common(const struct grade_plan *plan, const char *path, struct oto_error *error)
 {
     char line[256], wanted[64];
-    FILE *from = fopen(path, "re");
+    const char *why = NULL;
+    FILE *from = srv_regular_fopen(path, &why);
     bool same = from == NULL;
     (void)snprintf(wanted, sizeof wanted, "hash: \"%016" PRIx64 "\"\n", plan->hash);
     while (from != NULL && !same && fgets(line, sizeof line, from) != NULL) {

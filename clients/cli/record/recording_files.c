@@ -1,11 +1,10 @@
 /* The files that a world names, as attachments of its recording. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_kind.h"
 #include "otolith/hash.h"
 #include "record/named_files.h"
 #include "record/recording_private.h"
@@ -14,32 +13,16 @@
 #define FILE_MOST_BYTES (256u << 20)
 
 /* Reads a file. OTO_LIMIT: the file is too large for a recording. */
-static enum oto_status read_whole(const char *path, unsigned char **data, size_t *bytes, struct oto_error *error)
+static enum oto_status read_whole(const char *path, char **data, size_t *bytes, struct oto_error *error)
 {
-    struct stat facts;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    *data = NULL;
-    *bytes = 0;
-    if (fd < 0 || fstat(fd, &facts) != 0) {
-        const int why = errno;
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, strerror(why));
+    const char *why = NULL;
+    const enum oto_status status = srv_regular_read(path, FILE_MOST_BYTES, data, bytes, &why);
+    if (status != OTO_OK) {
+        return oto_fail(error, status, "cannot read '%.256s': %s", path, why);
     }
-    const size_t whole = (size_t)facts.st_size;
-    ssize_t got = 1;
-    *data = whole <= FILE_MOST_BYTES ? malloc(whole + 1) : NULL;
-    while (*data != NULL && *bytes < whole && got > 0) {
-        got = read(fd, *data + *bytes, whole - *bytes);
-        *bytes += got > 0 ? (size_t)got : 0;
-    }
-    (void)close(fd);
-    if (*data == NULL) {
-        return oto_fail(error, whole > FILE_MOST_BYTES ? OTO_LIMIT : OTO_NO_MEMORY, "'%.256s' has %zu bytes, at most %u are recorded",
-                        path, whole, FILE_MOST_BYTES);
-    }
-    return OTO_OK;
+    return *bytes <= FILE_MOST_BYTES ? OTO_OK
+                                     : oto_fail(error, OTO_LIMIT, "'%.256s' has more than %u bytes, the most that are recorded of a file",
+                                                path, FILE_MOST_BYTES);
 }
 
 static bool is_attached(const struct named_files *files, uint32_t index)
@@ -55,11 +38,12 @@ static bool is_attached(const struct named_files *files, uint32_t index)
 static enum oto_status attach_file(struct recording *recording, const char *path, struct oto_error *error)
 {
     char name[PATH_MAX + sizeof RECORDING_FILES];
-    unsigned char *data = NULL;
-    size_t bytes = 0;
+    char *data;
+    size_t bytes;
     enum oto_status status = read_whole(path, &data, &bytes, error);
     if (status == OTO_LIMIT) {
         cli_print_line(stderr, "otolith: %s; `otolith verify` will need the file", error->text);
+        free(data);
         return OTO_OK;
     }
     if (status == OTO_OK) {
@@ -70,29 +54,27 @@ static enum oto_status attach_file(struct recording *recording, const char *path
     return status;
 }
 
-static void put_place(FILE *to, const struct named_file *file)
+static void put_place(struct oto_json *to, const struct named_file *file)
 {
     oto_run_log_put_begin(to, file->is_plugin ? "plugin" : "file");
-    oto_run_log_put_text(to, "place", file->place);
-    oto_run_log_put_text(to, "path", file->path);
+    oto_json_text(to, "place", file->place);
+    oto_json_text(to, "path", file->path);
     oto_run_log_put_end(to);
 }
 
 static enum oto_status attach_places(struct recording *recording, const struct named_files *files, struct oto_error *error)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    for (uint32_t i = 0; to != NULL && i < files->count; i++) {
+    struct oto_json json = {.layout = OTO_JSON_LINE};
+    for (uint32_t i = 0; i < files->count; i++) {
         if (files->files[i].place != NULL) {
-            put_place(to, &files->files[i]);
+            put_place(&json, &files->files[i]);
         }
     }
-    enum oto_status status = to != NULL && fclose(to) == 0 ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
-    if (status == OTO_OK && bytes > 0) {
-        status = recording_attach(recording, RECORDING_PLACES, "application/jsonl", text, bytes, error);
+    enum oto_status status = !json.failed ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
+    if (status == OTO_OK && json.bytes > 0) {
+        status = recording_attach(recording, RECORDING_PLACES, "application/jsonl", json.text, json.bytes, error);
     }
-    free(text);
+    oto_json_free(&json);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file_kind.h"
 #include "document/document.h"
 #include "otolith/hash.h"
 #include "plugin/host.h"
@@ -143,27 +144,6 @@ static enum oto_status open_log(struct rerun *rerun, const char *inputs, size_t 
     return status;
 }
 
-/* Reads a file, which may have any bytes. */
-static enum oto_status read_bytes(const char *path, void **bytes, size_t *count, struct oto_error *error)
-{
-    FILE *from = fopen(path, "re");
-    char *text = NULL;
-    FILE *to = open_memstream(&text, count);
-    char part[65536];
-    size_t got = 0;
-    while (from != NULL && to != NULL && (got = fread(part, 1, sizeof part, from)) > 0) {
-        (void)fwrite(part, 1, got, to);
-    }
-    const bool whole = from != NULL && ferror(from) == 0;
-    const int why = errno;
-    if (from != NULL) {
-        (void)fclose(from);
-    }
-    const bool kept = to != NULL && fclose(to) == 0;
-    *bytes = text;
-    return whole && kept ? OTO_OK : oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, strerror(why));
-}
-
 /* True if the world file at the path in the log exists and has another content than the recorded one. */
 static bool has_changed(const struct rerun *rerun)
 {
@@ -228,13 +208,14 @@ static void note_other_plugin(struct rerun *rerun)
 static enum oto_status restore(struct rerun *rerun, const struct unpacked *files, struct oto_error *error)
 {
     char path[2 * PATH_MAX];
-    void *bytes = NULL;
-    size_t count = 0;
+    const char *why = NULL;
+    char *bytes;
+    size_t count;
     const bool inside = unpacked_path(files, rerun->restore_path, path, sizeof path) && access(path, R_OK) == 0;
-    enum oto_status status = read_bytes(inside ? path : rerun->restore_path, &bytes, &count, error);
-    if (status == OTO_OK) {
-        status = oto_sim_restore(rerun->sim, bytes, count, error);
-    }
+    const char *from = inside ? path : rerun->restore_path;
+    enum oto_status status = srv_regular_read(from, SIZE_MAX, &bytes, &count, &why);
+    status = status != OTO_OK ? oto_fail(error, status, "cannot read '%.256s': %s", from, why)
+                              : oto_sim_restore(rerun->sim, bytes, count, error);
     free(bytes);
     return status;
 }

@@ -1,10 +1,10 @@
 #include "sdf/xml.h"
 
-#include <errno.h>
 #include <expat.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/file_kind.h"
 #include "document/internal.h"
 
 struct oto_xml {
@@ -244,24 +244,14 @@ enum oto_status oto_xml_parse(const char *name, const char *text, size_t bytes, 
 
 enum oto_status oto_xml_read(const char *path, struct oto_xml **xml, struct oto_error *error)
 {
+    const char *why = NULL;
+    char *text;
+    size_t bytes;
     *xml = NULL;
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL) {
-        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%.300s cannot be read: %s", path,
-                        strerror(errno));
-    }
-    char *text = malloc(OTO_XML_MAX_BYTES + 1);
-    const size_t bytes = text != NULL ? fread(text, 1, OTO_XML_MAX_BYTES + 1, file) : 0;
-    enum oto_status status = OTO_OK;
-    if (text == NULL) {
-        status = oto_fail(error, OTO_NO_MEMORY, "out of memory");
-    } else if (ferror(file)) {
-        status = oto_fail(error, OTO_IO, "%.300s cannot be read: %s", path, strerror(errno));
-    } else {
-        status = oto_xml_parse(path, text, bytes, xml, error);
-    }
+    enum oto_status status = srv_regular_read(path, OTO_XML_MAX_BYTES, &text, &bytes, &why);
+    status = status != OTO_OK ? oto_fail(error, status, "%.300s cannot be read: %s", path, why)
+                              : oto_xml_parse(path, text, bytes, xml, error);
     free(text);
-    (void)fclose(file);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file_kind.h"
 #include "output.h"
 
 static void path_of(const char *directory, char *path, size_t bytes)
@@ -18,15 +19,13 @@ enum oto_status sweep_directory_check(const char *directory, uint64_t hash, stru
     char path[4096], line[64] = "", wanted[64];
     path_of(directory, path, sizeof path);
     (void)snprintf(wanted, sizeof wanted, "%016" PRIx64 "\n", hash);
-    FILE *from = fopen(path, "re");
-    const bool is_read = from != NULL && fgets(line, sizeof line, from) != NULL;
-    const int why = errno;
-    if (from != NULL) {
-        (void)fclose(from);
-    }
+    const char *why = NULL;
+    FILE *from = srv_regular_fopen(path, &why);
     if (from == NULL) {
-        return oto_fail(error, why == ENOENT ? OTO_NOT_FOUND : OTO_IO, "cannot read '%.256s': %s", path, strerror(why));
+        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "cannot read '%.256s': %s", path, why);
     }
+    const bool is_read = fgets(line, sizeof line, from) != NULL;
+    (void)fclose(from);
     return is_read && strcmp(line, wanted) == 0
                ? OTO_OK
                : oto_fail(error, OTO_EXISTS, "'%.256s' holds rows of another sweep: its values, seeds, metrics, world or plugins differ; give "

@@ -3,6 +3,7 @@
  * of processes, on any number of machines, may work on one directory. A line is a checksum, a space, a row. A line that is cut
  * off by a kill has no newline or another checksum, and does not count.
  */
+#include "base/file_kind.h"
 #include "base/monotonic.h"
 #include "sweep/sweep.h"
 
@@ -177,13 +178,13 @@ static enum oto_status map_file(struct sweep_rows *rows, const char *path, struc
     struct stat facts;
     struct sweep_map *maps = realloc(rows->maps, (rows->map_count + 1) * sizeof *maps);
     rows->maps = maps != NULL ? maps : rows->maps;
-    const int file = maps != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const char *why = "out of memory";
+    const int file = maps != NULL ? srv_regular_open(path, 0, &why) : -1;
     if (file < 0 || fstat(file, &facts) != 0) {
-        const int why = errno;
         if (file >= 0) {
             (void)close(file);
         }
-        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, strerror(why));
+        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, why);
     }
     void *bytes = facts.st_size > 0 ? mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, file, 0) : NULL;
     (void)close(file);

@@ -70,11 +70,8 @@ static enum oto_status attach(struct oto_client *client, const char *name, const
 {
     int fd = -1;
     uint64_t bytes = 0, epoch = 0;
-    struct oto_message_writer request = oto_control_request(&client->control, "attach");
-    oto_message_add_text(&request, "name", name);
-    if (role != NULL) {
-        oto_message_add_text(&request, "role", role);
-    }
+    struct oto_message_writer request = oto_control_request(&client->control, OTO_VERB_ATTACH);
+    oto_verb_write(&oto_verbs[OTO_VERB_ATTACH], (const struct oto_verb_value[]){{.text = name}, {.text = role}, {0}}, &request);
     enum oto_status status =
         oto_control_exchange(&client->control, &request, client->control.timeout_ms, &fd, error);
     if (status != OTO_OK) {

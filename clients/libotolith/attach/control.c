@@ -2,7 +2,29 @@
 
 #include "base/pattern.h"
 
-#define TIMEOUTS_OF_A_PATTERN 24 /* timeout of a request for a pattern, in ordinary timeouts: it may change 10000 nodes */
+/* Timeouts of requests that take longer, in ordinary timeouts. */
+#define TIMEOUTS_OF_A_PATTERN 24 /* it may change 10000 nodes */
+#define TIMEOUTS_OF_A_DISK 6     /* a checkpoint waits for the disk */
+
+/* Places of arguments in the table of verbs. */
+enum { STEP_TICKS };
+enum {
+    SWAP_NODE,
+    SWAP_PLUGIN,
+    SWAP_PART,
+    SWAP_PARAMS,
+    SWAP_MODE,
+    SWAP_UNIT,
+    SWAP_PROBATION_NS,
+    SWAP_SHADOW_NS,
+    SWAP_TOLERANCE,
+    SWAP_BUDGET_NS,
+    SWAP_RESET_STATE,
+    SWAP_NO_PROBE,
+    SWAP_WAIT,
+    SWAP_UNDO,
+    SWAP_CANCEL
+};
 
 /* Copies tick and text, which every reply to a change has. */
 static void fill_reply(const struct oto_message *message, struct oto_reply *reply)
@@ -17,57 +39,6 @@ static void fill_reply(const struct oto_message *message, struct oto_reply *repl
     (void)snprintf(reply->text, sizeof reply->text, "%s", text);
 }
 
-static enum oto_status ask_within(struct oto_client *client, struct oto_message_writer *request, int64_t timeout_ms,
-                                  struct oto_reply *reply, struct oto_error *error)
-{
-    const enum oto_status status = oto_control_exchange(&client->control, request, timeout_ms, NULL, error);
-    if (status == OTO_OK) {
-        fill_reply(&client->control.reply, reply);
-    }
-    return status;
-}
-
-static enum oto_status ask(struct oto_client *client, struct oto_message_writer *request, struct oto_reply *reply,
-                           struct oto_error *error)
-{
-    return ask_within(client, request, client->control.timeout_ms, reply, error);
-}
-
-/* Sends a request about a node, or about all nodes that match a pattern, and waits for the reply. */
-static enum oto_status ask_nodes(struct oto_client *client, const char *node, struct oto_message_writer *request,
-                                 struct oto_reply *reply, struct oto_error *error)
-{
-    const int64_t timeouts = srv_is_pattern(node) ? TIMEOUTS_OF_A_PATTERN : 1;
-    return ask_within(client, request, timeouts * client->control.timeout_ms, reply, error);
-}
-
-static enum oto_status ask_plain(struct oto_client *client, const char *op, struct oto_reply *reply,
-                                 struct oto_error *error)
-{
-    struct oto_message_writer request = oto_control_request(&client->control, op);
-    return ask(client, &request, reply, error);
-}
-
-enum oto_status oto_control_pause(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
-{
-    return ask_plain(client, "pause", reply, error);
-}
-
-enum oto_status oto_control_resume(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
-{
-    return ask_plain(client, "resume", reply, error);
-}
-
-enum oto_status oto_control_shutdown(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
-{
-    return ask_plain(client, "shutdown", reply, error);
-}
-
-enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
-{
-    return ask_plain(client, "info", reply, error);
-}
-
 static uint64_t tick_of(const struct oto_client *client)
 {
     struct oto_clock clock = {0};
@@ -79,8 +50,8 @@ static uint64_t tick_of(const struct oto_client *client)
  * Sends a request that the server answers after `ticks` ticks. The timeout is the given one plus twice the time that the ticks
  * take at the requested pace. A world may be slower than its pace: after a timeout it waits again if the tick has advanced.
  */
-static enum oto_status ask_for_ticks(struct oto_client *client, struct oto_message_writer *request, double ticks, int64_t timeout_ms,
-                                     struct oto_reply *reply, struct oto_error *error)
+static enum oto_status exchange_for_ticks(struct oto_client *client, struct oto_message_writer *request, double ticks,
+                                          int64_t timeout_ms, struct oto_error *error)
 {
     struct oto_control_socket *control = &client->control;
     struct oto_clock clock = {.scale = 1.0};
@@ -96,52 +67,140 @@ static enum oto_status ask_for_ticks(struct oto_client *client, struct oto_messa
         tick = tick_of(client);
         status = oto_control_await(control, id, timeout_ms, error);
     }
+    return status;
+}
+
+/* Number of ticks until the reply. */
+static double ticks_of(const struct oto_client *client, enum oto_verb_id verb, const struct oto_verb_value *values)
+{
+    if (verb != OTO_VERB_SWAP) {
+        return (double)values[STEP_TICKS].u64;
+    }
+    const double ns = (double)values[SWAP_SHADOW_NS].u64 + (values[SWAP_WAIT].flag ? (double)values[SWAP_PROBATION_NS].u64 : 0.0);
+    return 1e-9 * ns * (double)client->header->rate_num / (double)client->header->rate_den;
+}
+
+/* Sends a request with one value for each of its arguments, and waits for the reply as the table of verbs has it. */
+static enum oto_status ask(struct oto_client *client, enum oto_verb_id verb, const struct oto_verb_value *values,
+                           struct oto_reply *reply, struct oto_error *error)
+{
+    const int64_t timeout_ms = client->control.timeout_ms;
+    struct oto_message_writer request = oto_control_request(&client->control, verb);
+    enum oto_status status = OTO_OK;
+    oto_verb_write(&oto_verbs[verb], values, &request);
+    switch (oto_verbs[verb].wait) {
+    case OTO_WAIT_TICKS:
+        status = exchange_for_ticks(client, &request, ticks_of(client, verb, values),
+                                    verb == OTO_VERB_SWAP ? 2 * timeout_ms : timeout_ms, error);
+        break;
+    case OTO_WAIT_NODES:
+        status = oto_control_exchange(&client->control, &request,
+                                      srv_is_pattern(values[0].text) ? TIMEOUTS_OF_A_PATTERN * timeout_ms : timeout_ms, NULL, error);
+        break;
+    case OTO_WAIT_DISK: status = oto_control_exchange(&client->control, &request, TIMEOUTS_OF_A_DISK * timeout_ms, NULL, error); break;
+    default: status = oto_control_exchange(&client->control, &request, timeout_ms, NULL, error); break;
+    }
     if (status == OTO_OK) {
-        fill_reply(&control->reply, reply);
+        fill_reply(&client->control.reply, reply);
     }
     return status;
+}
+
+enum oto_status oto_control_send(struct oto_client *client, const char *op, const char *const *texts, uint32_t count,
+                                 struct oto_reply *reply, struct oto_error *error)
+{
+    struct oto_verb_value values[OTO_VERB_ARGUMENTS];
+    const enum oto_verb_id verb = oto_verb_find(op);
+    if (verb == OTO_VERB_COUNT) {
+        return oto_fail(error, OTO_UNSUPPORTED, "there is no request '%.40s'", op);
+    }
+    const enum oto_status status = oto_verb_read(&oto_verbs[verb], texts, count, values, error);
+    return status == OTO_OK ? ask(client, verb, values, reply, error) : status;
+}
+
+enum oto_status oto_control_pause(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
+{
+    return ask(client, OTO_VERB_PAUSE, NULL, reply, error);
+}
+
+enum oto_status oto_control_resume(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
+{
+    return ask(client, OTO_VERB_RESUME, NULL, reply, error);
+}
+
+enum oto_status oto_control_shutdown(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
+{
+    return ask(client, OTO_VERB_SHUTDOWN, NULL, reply, error);
+}
+
+enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
+{
+    return ask(client, OTO_VERB_INFO, NULL, reply, error);
 }
 
 enum oto_status oto_control_step(struct oto_client *client, uint64_t ticks, struct oto_reply *reply,
                                  struct oto_error *error)
 {
-    struct oto_message_writer request = oto_control_request(&client->control, "step");
-    oto_message_add_u64(&request, "ticks", ticks);
-    return ask_for_ticks(client, &request, (double)ticks, client->control.timeout_ms, reply, error);
+    return ask(client, OTO_VERB_STEP, &(const struct oto_verb_value){.u64 = ticks}, reply, error);
 }
 
 enum oto_status oto_control_scale(struct oto_client *client, double scale, struct oto_reply *reply,
                                   struct oto_error *error)
 {
-    struct oto_message_writer request = oto_control_request(&client->control, "scale");
-    oto_message_add_f64(&request, "scale", scale);
-    return ask(client, &request, reply, error);
+    return ask(client, OTO_VERB_SCALE, &(const struct oto_verb_value){.f64 = scale}, reply, error);
 }
 
 enum oto_status oto_control_seek(struct oto_client *client, int64_t t_ns, struct oto_reply *reply, struct oto_error *error)
 {
-    struct oto_message_writer request = oto_control_request(&client->control, "seek");
-    oto_message_add_f64(&request, "t_s", (double)t_ns * 1e-9);
-    return ask(client, &request, reply, error);
+    return ask(client, OTO_VERB_SEEK, &(const struct oto_verb_value){.f64 = (double)t_ns * 1e-9}, reply, error);
 }
 
 enum oto_status oto_control_mode(struct oto_client *client, const char *mode, struct oto_reply *reply,
                                  struct oto_error *error)
 {
-    struct oto_message_writer request = oto_control_request(&client->control, "mode");
-    oto_message_add_text(&request, "mode", mode);
-    return ask(client, &request, reply, error);
+    return ask(client, OTO_VERB_MODE, &(const struct oto_verb_value){.text = mode}, reply, error);
 }
 
 enum oto_status oto_control_set(struct oto_client *client, const char *node, const char *param, const char *yaml,
                                 struct oto_reply *reply, struct oto_error *error)
 {
-    struct oto_message_writer request = oto_control_request(&client->control, "set");
-    oto_message_add_text(&request, "node", node);
-    oto_message_add_text(&request, "param", param);
-    oto_message_add_text(&request, "value", yaml);
-    return ask_nodes(client, node, &request, reply, error);
+    return ask(client, OTO_VERB_SET, (const struct oto_verb_value[]){{.text = node}, {.text = param}, {.text = yaml}}, reply, error);
 }
+
+enum oto_status oto_control_checkpoint(struct oto_client *client, const char *path, struct oto_reply *reply,
+                                       struct oto_error *error)
+{
+    return ask(client, OTO_VERB_CHECKPOINT, &(const struct oto_verb_value){.text = path}, reply, error);
+}
+
+enum oto_status oto_control_restore(struct oto_client *client, const char *path, struct oto_reply *reply,
+                                    struct oto_error *error)
+{
+    return ask(client, OTO_VERB_RESTORE, &(const struct oto_verb_value){.text = path}, reply, error);
+}
+
+enum oto_status oto_control_fault(struct oto_client *client, const char *node, const char *spec,
+                                  struct oto_reply *reply, struct oto_error *error)
+{
+    return ask(client, OTO_VERB_FAULT, (const struct oto_verb_value[]){{.text = node}, {.text = spec}}, reply, error);
+}
+
+enum oto_status oto_control_clear_faults(struct oto_client *client, const char *node, uint64_t fault,
+                                         struct oto_reply *reply, struct oto_error *error)
+{
+    return ask(client, OTO_VERB_CLEAR_FAULTS, (const struct oto_verb_value[]){{.text = node}, {.u64 = fault}}, reply, error);
+}
+
+enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_error *error)
+{
+    client->wake_asked = true;
+    client->wakes = false;
+    const enum oto_status status = ask(client, OTO_VERB_WAKE, &(const struct oto_verb_value){.flag = on}, NULL, error);
+    client->wakes = status == OTO_OK && on;
+    return status;
+}
+
+/* ---- swap ---- */
 
 enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
                                  struct oto_reply *reply, struct oto_error *error)
@@ -151,111 +210,32 @@ enum oto_status oto_control_swap(struct oto_client *client, const char *node, co
     return oto_control_swap_with(client, node, &swap, reply, NULL, error);
 }
 
-static void add_text(struct oto_message_writer *request, const char *key, const char *text)
-{
-    if (text != NULL) {
-        oto_message_add_text(request, key, text);
-    }
-}
-
-static void add_flag(struct oto_message_writer *request, const char *key, bool flag)
-{
-    if (flag) {
-        oto_message_add_bool(request, key, true);
-    }
-}
-
-/* Number of ticks until the reply of a swap. */
-static double swap_ticks(const struct oto_client *client, const struct oto_swap *swap)
-{
-    const double ns = (double)swap->shadow_ns + (swap->wait ? (double)swap->probation_ns : 0.0);
-    return 1e-9 * ns * (double)client->header->rate_num / (double)client->header->rate_den;
-}
-
 enum oto_status oto_control_swap_with(struct oto_client *client, const char *node, const struct oto_swap *swap,
                                       struct oto_reply *reply, uint64_t *ticks, struct oto_error *error)
 {
-    struct oto_message_writer request = oto_control_request(&client->control, "swap");
     if (swap->probation_ns < 0 || swap->shadow_ns < 0 || swap->shadow_tolerance < 0.0) {
         return oto_fail(error, OTO_RANGE, "swap: probation, shadow and tolerance are not negative");
     }
-    oto_message_add_text(&request, "node", node);
-    add_text(&request, "plugin", swap->plugin);
-    add_text(&request, "params", swap->params);
-    add_text(&request, "part", swap->part);
-    add_text(&request, "mode", swap->mode);
-    if (swap->has_unit) {
-        oto_message_add_u64(&request, "unit", swap->unit);
-    }
-    oto_message_add_u64(&request, "probation_ns", (uint64_t)swap->probation_ns);
-    oto_message_add_u64(&request, "shadow_ns", (uint64_t)swap->shadow_ns);
-    oto_message_add_f64(&request, "shadow_tolerance", swap->shadow_tolerance);
-    if (swap->budget_ns >= 0) {
-        oto_message_add_u64(&request, "budget_ns", (uint64_t)swap->budget_ns);
-    }
-    add_flag(&request, "reset_state", swap->reset_state);
-    add_flag(&request, "no_probe", swap->no_probe);
-    add_flag(&request, "wait", swap->wait);
-    add_flag(&request, "undo", swap->undo);
-    add_flag(&request, "cancel", swap->cancel);
-    const enum oto_status status =
-        ask_for_ticks(client, &request, swap_ticks(client, swap), 2 * (int64_t)client->control.timeout_ms, reply, error);
+    const struct oto_verb_value values[OTO_VERB_ARGUMENTS] = {
+        [SWAP_NODE] = {.text = node},
+        [SWAP_PLUGIN] = {.text = swap->plugin},
+        [SWAP_PART] = {.text = swap->part},
+        [SWAP_PARAMS] = {.text = swap->params},
+        [SWAP_MODE] = {.text = swap->mode},
+        [SWAP_UNIT] = {.u64 = swap->unit, .absent = !swap->has_unit},
+        [SWAP_PROBATION_NS] = {.u64 = (uint64_t)swap->probation_ns},
+        [SWAP_SHADOW_NS] = {.u64 = (uint64_t)swap->shadow_ns},
+        [SWAP_TOLERANCE] = {.f64 = swap->shadow_tolerance},
+        [SWAP_BUDGET_NS] = {.u64 = (uint64_t)swap->budget_ns, .absent = swap->budget_ns < 0},
+        [SWAP_RESET_STATE] = {.flag = swap->reset_state},
+        [SWAP_NO_PROBE] = {.flag = swap->no_probe},
+        [SWAP_WAIT] = {.flag = swap->wait},
+        [SWAP_UNDO] = {.flag = swap->undo},
+        [SWAP_CANCEL] = {.flag = swap->cancel}};
+    const enum oto_status status = ask(client, OTO_VERB_SWAP, values, reply, error);
     if (ticks != NULL) {
-        *ticks = 0;
-        if (status == OTO_OK) {
-            (void)oto_message_u64(&client->control.reply, "ticks", ticks, NULL);
-        }
+        *ticks = status == OTO_OK ? oto_message_u64_or(&client->control.reply, "ticks", 0) : 0;
     }
-    return status;
-}
-
-static enum oto_status ask_path(struct oto_client *client, const char *op, const char *path, struct oto_reply *reply,
-                                struct oto_error *error)
-{
-    struct oto_message_writer request = oto_control_request(&client->control, op);
-    oto_message_add_text(&request, "path", path);
-    return ask_within(client, &request, 6 * (int64_t)client->control.timeout_ms, reply, error); /* a checkpoint waits
-                                                                                                 * for the disk */
-}
-
-enum oto_status oto_control_checkpoint(struct oto_client *client, const char *path, struct oto_reply *reply,
-                                       struct oto_error *error)
-{
-    return ask_path(client, "checkpoint", path, reply, error);
-}
-
-enum oto_status oto_control_restore(struct oto_client *client, const char *path, struct oto_reply *reply,
-                                    struct oto_error *error)
-{
-    return ask_path(client, "restore", path, reply, error);
-}
-
-enum oto_status oto_control_fault(struct oto_client *client, const char *node, const char *spec,
-                                  struct oto_reply *reply, struct oto_error *error)
-{
-    struct oto_message_writer request = oto_control_request(&client->control, "fault");
-    oto_message_add_text(&request, "node", node);
-    oto_message_add_text(&request, "spec", spec);
-    return ask_nodes(client, node, &request, reply, error);
-}
-
-enum oto_status oto_control_clear_faults(struct oto_client *client, const char *node, uint64_t fault,
-                                         struct oto_reply *reply, struct oto_error *error)
-{
-    struct oto_message_writer request = oto_control_request(&client->control, "clear_faults");
-    oto_message_add_text(&request, "node", node);
-    oto_message_add_u64(&request, "id_of_fault", fault);
-    return ask_nodes(client, node, &request, reply, error);
-}
-
-enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_error *error)
-{
-    struct oto_message_writer request = oto_control_request(&client->control, "wake");
-    oto_message_add_bool(&request, "on", on);
-    client->wake_asked = true;
-    client->wakes = false;
-    const enum oto_status status = ask(client, &request, NULL, error);
-    client->wakes = status == OTO_OK && on;
     return status;
 }
 
@@ -311,15 +291,8 @@ enum oto_status oto_control_get(struct oto_client *client, const char *node, con
     uint64_t given = 0;
     for (;;) {
         struct param_lists lists;
-        struct oto_message_writer request = oto_control_request(&client->control, "get");
-        oto_message_add_text(&request, "node", node);
-        if (param != NULL) {
-            oto_message_add_text(&request, "param", param);
-        }
-        if (given > 0) {
-            oto_message_add_u64(&request, "first", given);
-        }
-        enum oto_status status = ask(client, &request, NULL, error);
+        const struct oto_verb_value values[] = {{.text = node}, {.text = param}, {.u64 = given, .absent = given == 0}};
+        enum oto_status status = ask(client, OTO_VERB_GET, values, NULL, error);
         if (status == OTO_OK) {
             status = take_lists(&client->control.reply, &lists, error);
         }
@@ -353,9 +326,9 @@ enum oto_status oto_lossless_begin(struct oto_client *client, const struct oto_c
         }
         indices[i] = channels[i]->index;
     }
-    struct oto_message_writer request = oto_control_request(&client->control, "lossless");
+    struct oto_message_writer request = oto_control_request(&client->control, OTO_VERB_LOSSLESS);
     oto_message_add_u64_list(&request, "channels", indices, count);
-    const enum oto_status status = ask(client, &request, NULL, error);
+    const enum oto_status status = oto_control_exchange(&client->control, &request, client->control.timeout_ms, NULL, error);
     client->lossless_count = status == OTO_OK ? count : 0;
     return status;
 }
@@ -365,7 +338,7 @@ enum oto_status oto_lossless_acknowledge(struct oto_client *client, const uint64
     if (count == 0 || count != client->lossless_count) {
         return OTO_INVALID;
     }
-    struct oto_message_writer request = oto_control_request(&client->control, "ack");
+    struct oto_message_writer request = oto_control_request(&client->control, OTO_VERB_ACK);
     oto_message_add_u64_list(&request, "next", next, count);
     return oto_control_post(&client->control, &request);
 }

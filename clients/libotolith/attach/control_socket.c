@@ -8,10 +8,10 @@
 
 #define MAX_PASSED 8
 
-struct oto_message_writer oto_control_request(struct oto_control_socket *socket, const char *op)
+struct oto_message_writer oto_control_request(struct oto_control_socket *socket, enum oto_verb_id verb)
 {
     struct oto_message_writer writer;
-    oto_message_begin(&writer, socket->request, sizeof socket->request, ++socket->next_id, op);
+    oto_message_begin(&writer, socket->request, sizeof socket->request, ++socket->next_id, oto_verbs[verb].op);
     return writer;
 }
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "attach/control_remote.h"
-#include "wire/control_message.h"
+#include "wire/control_verbs.h"
 
 struct oto_control_socket {
     int fd; /* -1: closed, or the server is on another machine */
@@ -21,8 +21,8 @@ struct oto_control_socket {
     unsigned char received[OTO_MESSAGE_MAX_BYTES];
 };
 
-/* Starts a request `op`. Add arguments to the writer, then call exchange or post. */
-struct oto_message_writer oto_control_request(struct oto_control_socket *socket, const char *op);
+/* Starts a request. Add arguments to the writer, then call exchange or post. */
+struct oto_message_writer oto_control_request(struct oto_control_socket *socket, enum oto_verb_id verb);
 
 /*
  * Sends the request and waits for its reply, which is then in socket->reply. A descriptor that arrives with

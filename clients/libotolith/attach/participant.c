@@ -101,22 +101,15 @@ static enum oto_status ask(struct oto_participant *participant, const struct oto
                            struct oto_error *error)
 {
     struct oto_control_socket *socket = &participant->client->control;
-    struct oto_message_writer request = oto_control_request(socket, "join");
+    const struct oto_verb_value values[] = {{.text = options->name},
+                                            {.text = options->role},
+                                            {.text = options->on_timeout},
+                                            {.u64 = options->step_n, .absent = options->step_n == 0},
+                                            {.f64 = options->answer_ms, .absent = options->answer_ms < 0}};
+    struct oto_message_writer request = oto_control_request(socket, OTO_VERB_JOIN);
     uint64_t bytes = 0;
     int fd = -1;
-    oto_message_add_text(&request, "name", options->name);
-    if (options->role != NULL) {
-        oto_message_add_text(&request, "role", options->role);
-    }
-    if (options->on_timeout != NULL) {
-        oto_message_add_text(&request, "on_timeout", options->on_timeout);
-    }
-    if (options->step_n != 0) {
-        oto_message_add_u64(&request, "step_n", options->step_n);
-    }
-    if (options->answer_ms >= 0) {
-        oto_message_add_u64(&request, "timeout_ms", (uint64_t)options->answer_ms);
-    }
+    oto_verb_write(&oto_verbs[OTO_VERB_JOIN], values, &request);
     enum oto_status status = oto_control_exchange(socket, &request, socket->timeout_ms, &fd, error);
     if (status != OTO_OK) {
         return status;

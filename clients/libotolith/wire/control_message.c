@@ -238,6 +238,13 @@ static enum oto_status find_kind(const struct oto_message *message, const char *
     return OTO_OK;
 }
 
+enum oto_status oto_message_check(const struct oto_message *message, const char *key, enum oto_argument_kind kind,
+                                  struct oto_error *error)
+{
+    const struct oto_argument *argument;
+    return find_kind(message, key, kind, &argument, error);
+}
+
 enum oto_status oto_message_text(const struct oto_message *message, const char *key, const char **text,
                                  struct oto_error *error)
 {
@@ -280,4 +287,29 @@ enum oto_status oto_message_bool(const struct oto_message *message, const char *
         *flag = argument->u64 != 0;
     }
     return status;
+}
+
+const char *oto_message_text_or(const struct oto_message *message, const char *key, const char *absent)
+{
+    const struct oto_argument *argument = oto_message_find(message, key);
+    return argument != NULL && argument->kind == OTO_ARGUMENT_TEXT ? argument->text : absent;
+}
+
+uint64_t oto_message_u64_or(const struct oto_message *message, const char *key, uint64_t absent)
+{
+    (void)oto_message_u64(message, key, &absent, NULL);
+    return absent;
+}
+
+double oto_message_f64_or(const struct oto_message *message, const char *key, double absent)
+{
+    (void)oto_message_f64(message, key, &absent, NULL);
+    return absent;
+}
+
+bool oto_message_flag(const struct oto_message *message, const char *key)
+{
+    bool flag = false;
+    (void)oto_message_bool(message, key, &flag, NULL);
+    return flag;
 }

@@ -6,28 +6,7 @@
  * numbers or texts only, no deeper nesting. Nothing is allocated from sizes that a message claims. Shared by the server
  * and its clients. Pure: any thread.
  *
- * Requests (argument: kind). Each gets one reply with the same id unless noted:
- *   attach {name: text}                       reply: fd by SCM_RIGHTS, world, bytes (u64), epoch, role, rate_num,
- *                                             rate_den; optional role (text); remote (text): see server/README.md
- *   wake {on: bool}
- *   info {}                                   text: JSON
- *   pause {} resume {} step {ticks: u64} scale {scale: f64} mode {mode: text} shutdown {}
- *   seek {t_s: f64}                          of a played recording: the run ends, another begins there
- *   get {node: text, param: text or absent}   keys, values, units, texts: lists of text; runtime: list of u64
- *                                             (a node's table in parts: `first` (u64) is the start, `total` is the count)
- *   set {node: text, param: text, value: text}
- *   swap {node: text, plugin: text}           ticks (u64): from the request to the flip; further arguments, as in struct
- *                                             oto_swap: params, part, mode: text; unit, probation_ns, shadow_ns,
- *                                             budget_ns: u64; shadow_tolerance: f64; reset_state, no_probe, wait: bool;
- *                                             instead of plugin: undo or cancel: bool
- *   checkpoint {path: text} restore {path: text}   absolute; after a restore the server restarts with a new epoch
- *   fault {node: text, spec: text}            spec: YAML as in a world's `faults:`; text: the fault's number
- *   clear_faults {node: text, id_of_fault: u64 or absent}
- *   lossless {channels: list of u64}          reply: slot; lossless {channels: []} ends it
- *   ack {next: list of u64}                   no reply
- *   join {name: text}                         reply: mailbox fd by SCM_RIGHTS, bytes, tick (otolith/mailbox.h); optional
- *                                             role, on_timeout (texts), step_n (u64), timeout_ms (f64); once a
- *                                             connection; the participant leaves when the connection ends
+ * The requests and their arguments are the table of wire/control_verbs.h. Each gets one reply with the same id, except `ack`.
  *
  * An empty list is decoded as U64_LIST with count 0, and both list pointers are set. A negative whole number is an F64.
  * Texts are valid UTF-8: decoding refuses others, writing replaces an invalid byte by '?'.
@@ -82,6 +61,8 @@ enum oto_status oto_message_decode(const void *data, size_t bytes, struct oto_me
 
 /* Gets an argument by key and kind. The error names the op, the key and the expected kind. */
 const struct oto_argument *oto_message_find(const struct oto_message *message, const char *key);
+enum oto_status oto_message_check(const struct oto_message *message, const char *key, enum oto_argument_kind kind,
+                                  struct oto_error *error);
 enum oto_status oto_message_text(const struct oto_message *message, const char *key, const char **text,
                                  struct oto_error *error);
 enum oto_status oto_message_u64(const struct oto_message *message, const char *key, uint64_t *number,
@@ -90,6 +71,12 @@ enum oto_status oto_message_f64(const struct oto_message *message, const char *k
                                 struct oto_error *error);
 enum oto_status oto_message_bool(const struct oto_message *message, const char *key, bool *flag,
                                  struct oto_error *error);
+
+/* The value of an argument that was checked (control_verbs.h), or `absent` if the message does not have it. */
+const char *oto_message_text_or(const struct oto_message *message, const char *key, const char *absent);
+uint64_t oto_message_u64_or(const struct oto_message *message, const char *key, uint64_t absent);
+double oto_message_f64_or(const struct oto_message *message, const char *key, double absent);
+bool oto_message_flag(const struct oto_message *message, const char *key);
 
 /* Writes a datagram into a caller's buffer. After an overflow further calls do nothing and finish returns 0. */
 struct oto_message_writer {

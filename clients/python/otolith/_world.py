@@ -15,6 +15,7 @@ import numpy as np
 from . import _dtype
 from . import _library as c
 from ._errors import Closed, Timeout, check
+from ._handle import Handle
 
 _MOST_TICKS = 2**63 - 2
 
@@ -49,7 +50,7 @@ def _encode(text: Any) -> Optional[bytes]:
     return None if text is None else str(text).encode()
 
 
-class World:
+class World(Handle):
     """
     A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only running world. With `follow_s` it
     reattaches if the world restarts within that time (see `reattach`), and then calls `on_restart(world)`. `channels` lists its
@@ -107,15 +108,6 @@ class World:
         if self._handle is not None and self._owned:
             c.lib.oto_client_close(self._handle)
         self._handle = None
-
-    def __enter__(self) -> World:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
 
     @property
     def handle(self) -> ct.c_void_p:
@@ -195,37 +187,40 @@ class World:
 
     # ---- control: every change holds from the tick that the reply names ----
 
-    def _ask(self, name: str, *arguments: Any) -> Reply:
+    def _ask(self, verb: str, *arguments: Union[str, bytes, int, float]) -> Reply:
+        """Sends a request with its arguments in the order of the table of verbs; the library checks them."""
+        texts = [each if isinstance(each, bytes) else str(each).encode() for each in arguments]
         reply, error = c.Reply(), c.Error()
-        check(getattr(c.lib, name)(self.handle, *arguments, ct.byref(reply), ct.byref(error)), error)
+        check(c.lib.oto_control_send(self.handle, verb.encode(), (ct.c_char_p * len(texts))(*texts), len(texts),
+                                     ct.byref(reply), ct.byref(error)), error)
         return Reply(reply.tick, reply.text.decode(errors="replace"))
 
     def pause(self) -> Reply:
         """Stops the clock at the next tick boundary."""
-        return self._ask("oto_control_pause")
+        return self._ask("pause")
 
     def resume(self) -> Reply:
         """Resumes the clock."""
-        return self._ask("oto_control_resume")
+        return self._ask("resume")
 
     def step(self, ticks: int = 1) -> Reply:
         """Runs that many ticks, pauses, and returns when they are done."""
         if not 1 <= ticks <= _MOST_TICKS:
             raise ValueError(f"step: {ticks} ticks; 1 to {_MOST_TICKS} are accepted")
-        return self._ask("oto_control_step", ticks)
+        return self._ask("step", ticks)
 
     def scale(self, scale: float) -> Reply:
         """Sets the simulated seconds per real second."""
-        return self._ask("oto_control_scale", scale)
+        return self._ask("scale", scale)
 
     def mode(self, mode: str) -> Reply:
         """Sets the clock's mode: realtime, asap, step, lockstep or external."""
-        return self._ask("oto_control_mode", mode.encode())
+        return self._ask("mode", mode)
 
     def set(self, node: str, param: str, value: Any) -> Reply:
         """Sets one parameter; a value that is no text is written as JSON, which is YAML."""
         text = value if isinstance(value, str) else json.dumps(value)
-        return self._ask("oto_control_set", node.encode(), param.encode(), text.encode())
+        return self._ask("set", node, param, text)
 
     @overload
     def get(self, node: str) -> dict[str, Param]: ...
@@ -253,32 +248,32 @@ class World:
 
     def swap(self, node: str, plugin: _Path) -> Reply:
         """Replaces the plugin of a node by that of a file, while it runs."""
-        return self._ask("oto_control_swap", node.encode(), str(plugin).encode())
+        return self._ask("swap", node, os.fsencode(plugin))
 
     def checkpoint(self, path: _Path) -> Reply:
         """Saves the world's state at a tick boundary, which the reply names."""
-        return self._ask("oto_control_checkpoint", os.fsencode(os.path.abspath(path)))
+        return self._ask("checkpoint", os.fsencode(os.path.abspath(path)))
 
     def restore(self, path: _Path) -> Reply:
         """Restores the world from a checkpoint, as a new run: use `reattach`, or open it again."""
-        return self._ask("oto_control_restore", os.fsencode(os.path.abspath(path)))
+        return self._ask("restore", os.fsencode(os.path.abspath(path)))
 
     def fault(self, node: str, kind: str, **terms: Any) -> Reply:
         """Injects a fault into a sensor's samples: fault("car/imu", "bias", value=0.1, fields="angular_velocity.x",
         for_s=5). The terms are those of a world's `faults:`. Returns a reply whose text is "fault NUMBER"."""
-        return self._ask("oto_control_fault", node.encode(), json.dumps({"kind": kind, **terms}).encode())
+        return self._ask("fault", node, json.dumps({"kind": kind, **terms}))
 
     def clear_faults(self, node: str, fault: int = 0) -> Reply:
         """Ends one fault of a node by its number, or all of them."""
-        return self._ask("oto_control_clear_faults", node.encode(), fault)
+        return self._ask("clear_faults", node, fault)
 
     def shutdown(self) -> Reply:
         """Ends the run in order."""
-        return self._ask("oto_control_shutdown")
+        return self._ask("shutdown")
 
     def info(self) -> dict[str, Any]:
         """The server's own facts: endpoints, drivers, privileges, options."""
-        return json.loads(self._ask("oto_control_info").text)
+        return json.loads(self._ask("info").text)
 
     @contextlib.contextmanager
     def lossless(self, *channels: Union[str, Channel]) -> Iterator[list[Reader]]:

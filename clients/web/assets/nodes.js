@@ -104,7 +104,7 @@ export class Nodes {
       + '<label title="simulated seconds">for s<input name="seconds" value="5"></label>'
       + '<button>Fault</button><button value="clear" title="end all faults of this node">Clear</button>',
       (fields, action) => {
-        if (action === 'clear') return this.page.ask('clear', this.choice.value, '0');
+        if (action === 'clear') return this.page.ask('clear_faults', this.choice.value, '0');
         const kind = fields.kind.value;
         const plain = ['stuck', 'dropout', 'nan'].includes(kind);
         const parts = [`kind: ${kind}`, `for_s: ${Number(fields.seconds.value) || 5}`];

@@ -6,22 +6,22 @@
 #include <unistd.h>
 
 #include "otolith/client.h"
-#include "page/text.h"
+#include "base/json.h"
+#include "wire/control_verbs.h"
 
 #define ARGUMENT_BYTES 1024u
 #define STEPS_MAX 1000000u
-
-struct verb;
 
 struct request {
     struct request *next;
     struct web_control *control;
     uint64_t viewer;
     char number[24];
-    const struct verb *verb;
+    const struct oto_verb *verb;
+    uint32_t argument_count;
     char arguments[WEB_CONTROL_ARGUMENTS][ARGUMENT_BYTES];
     uv_work_t work;
-    struct web_text reply;
+    struct oto_json reply;
 };
 
 struct web_control {
@@ -33,14 +33,14 @@ struct web_control {
     uint32_t count;
 };
 
-/* ---- verbs: each runs in the worker ------------------------------------------------------------------------------ */
+/* ---- verbs that do more than to send the request: each runs in the worker ------------------------------------------------------------------------------ */
 
 struct call {
     struct oto_client *client;
     const struct request *request;
     struct oto_reply reply;
     struct oto_error error;
-    struct web_text *params; /* of `get` */
+    struct oto_json *params; /* of `get` */
 };
 
 static const char *argument(const struct call *call, uint32_t index)
@@ -48,74 +48,30 @@ static const char *argument(const struct call *call, uint32_t index)
     return call->request->arguments[index];
 }
 
-static enum oto_status take_number(struct call *call, uint32_t index, double low, double high, double *number)
+static enum oto_status send_request(struct call *call)
 {
-    char *end = NULL;
-    *number = strtod(argument(call, index), &end);
-    return end != argument(call, index) && *end == 0 && *number >= low && *number <= high
-               ? OTO_OK
-               : oto_fail(&call->error, OTO_RANGE, "'%.40s' is not a number from %g to %g", argument(call, index), low, high);
+    const struct request *request = call->request;
+    const char *texts[WEB_CONTROL_ARGUMENTS];
+    for (uint32_t i = 0; i < request->argument_count; i++) {
+        texts[i] = request->arguments[i];
+    }
+    return oto_control_send(call->client, request->verb->op, texts, request->argument_count, &call->reply, &call->error);
 }
 
-static enum oto_status call_pause(struct call *call)
-{
-    return oto_control_pause(call->client, &call->reply, &call->error);
-}
-
-static enum oto_status call_resume(struct call *call)
-{
-    return oto_control_resume(call->client, &call->reply, &call->error);
-}
-
+/* Other requests of pages wait until the ticks are done, so their number is limited. */
 static enum oto_status call_step(struct call *call)
 {
-    double ticks;
-    const enum oto_status status = take_number(call, 0, 1, STEPS_MAX, &ticks);
-    return status == OTO_OK ? oto_control_step(call->client, (uint64_t)ticks, &call->reply, &call->error) : status;
+    return strtod(argument(call, 0), NULL) <= STEPS_MAX
+               ? send_request(call)
+               : oto_fail(&call->error, OTO_RANGE, "'%.40s' ticks; at most %u are accepted", argument(call, 0), STEPS_MAX);
 }
 
-static enum oto_status call_scale(struct call *call)
-{
-    double scale;
-    const enum oto_status status = take_number(call, 0, 1e-6, 1e6, &scale);
-    return status == OTO_OK ? oto_control_scale(call->client, scale, &call->reply, &call->error) : status;
-}
-
-static enum oto_status call_set(struct call *call)
-{
-    return oto_control_set(call->client, argument(call, 0), argument(call, 1), argument(call, 2), &call->reply, &call->error);
-}
-
-/* The arguments are NODE PLUGIN [PART]. An empty plugin undoes the last swap. */
+/* Without a plugin and a part it undoes the last swap. */
 static enum oto_status call_swap(struct call *call)
 {
     struct oto_swap swap = OTO_SWAP_DEFAULTS;
-    swap.plugin = argument(call, 1)[0] != 0 ? argument(call, 1) : NULL;
-    swap.part = argument(call, 2)[0] != 0 ? argument(call, 2) : NULL;
-    swap.undo = swap.plugin == NULL && swap.part == NULL;
-    return oto_control_swap_with(call->client, argument(call, 0), &swap, &call->reply, NULL, &call->error);
-}
-
-/* Continues the playback of a recording at another time. */
-static enum oto_status call_seek(struct call *call)
-{
-    double t_s;
-    const enum oto_status status = take_number(call, 0, 0, 9e9, &t_s);
-    return status == OTO_OK ? oto_control_seek(call->client, (int64_t)(t_s * 1e9 + 0.5), &call->reply, &call->error) : status;
-}
-
-static enum oto_status call_fault(struct call *call)
-{
-    return oto_control_fault(call->client, argument(call, 0), argument(call, 1), &call->reply, &call->error);
-}
-
-static enum oto_status call_clear(struct call *call)
-{
-    double number;
-    const enum oto_status status = take_number(call, 1, 0, 4294967295.0, &number);
-    return status == OTO_OK
-               ? oto_control_clear_faults(call->client, argument(call, 0), (uint64_t)number, &call->reply, &call->error)
-               : status;
+    swap.undo = argument(call, 1)[0] == 0 && argument(call, 2)[0] == 0;
+    return swap.undo ? oto_control_swap_with(call->client, argument(call, 0), &swap, &call->reply, NULL, &call->error) : send_request(call);
 }
 
 /* Saves a checkpoint. A page may only name a new file in the working directory. */
@@ -143,14 +99,15 @@ static enum oto_status call_checkpoint(struct call *call)
 
 static void add_param(void *context, const struct oto_param_info *info)
 {
-    struct web_text *params = context;
-    web_text_add(params, "{");
-    web_text_member(params, "key", info->key);
-    web_text_member(params, "value", info->value);
-    web_text_member(params, "unit", info->unit);
-    web_text_member(params, "range", info->range);
-    web_text_member(params, "text", info->text);
-    web_text_add(params, "\"runtime\":%s},", info->runtime ? "true" : "false");
+    struct oto_json *params = context;
+    oto_json_open(params, NULL, '{');
+    oto_json_text(params, "key", info->key);
+    oto_json_text(params, "value", info->value);
+    oto_json_text(params, "unit", info->unit);
+    oto_json_text(params, "range", info->range);
+    oto_json_text(params, "text", info->text);
+    oto_json_flag(params, "runtime", info->runtime);
+    oto_json_close(params, '}');
 }
 
 static enum oto_status call_get(struct call *call)
@@ -158,69 +115,45 @@ static enum oto_status call_get(struct call *call)
     return oto_control_get(call->client, argument(call, 0), NULL, add_param, call->params, &call->error);
 }
 
-struct verb {
-    const char *name;
-    enum oto_status (*call)(struct call *call);
-    uint32_t least, most; /* arguments */
-    bool reads;           /* only reads, so it needs no control token */
-    const char *role;
-};
-
-static const struct verb verbs[] = {
-    {"get", call_get, 1, 1, true, "observe"},
-    {"pause", call_pause, 0, 0, false, "operate"},
-    {"resume", call_resume, 0, 0, false, "operate"},
-    {"step", call_step, 1, 1, false, "operate"},
-    {"scale", call_scale, 1, 1, false, "operate"},
-    {"seek", call_seek, 1, 1, false, "operate"},
-    {"set", call_set, 3, 3, false, "operate"},
-    {"swap", call_swap, 2, 3, false, "admin"},
-    {"fault", call_fault, 2, 2, false, "operate"},
-    {"clear", call_clear, 2, 2, false, "operate"},
-    {"checkpoint", call_checkpoint, 1, 1, false, "admin"},
-};
-
-static const struct verb *find_verb(const char *name)
-{
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(verbs[i].name, name) == 0) {
-            return &verbs[i];
-        }
-    }
-    return NULL;
-}
+static enum oto_status (*const calls[OTO_VERB_COUNT])(struct call *call) = {[OTO_VERB_GET] = call_get,
+                                                                            [OTO_VERB_STEP] = call_step,
+                                                                            [OTO_VERB_SWAP] = call_swap,
+                                                                            [OTO_VERB_CHECKPOINT] = call_checkpoint};
 
 /* ---- the worker -------------------------------------------------------------------------------------------------- */
 
 static void write_reply(struct request *request, const struct call *call, enum oto_status status)
 {
-    struct web_text *text = &request->reply;
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"reply\",");
-    web_text_member(text, "request", request->number);
-    web_text_member(text, "verb", request->verb->name);
-    web_text_member(text, "text", status == OTO_OK ? call->reply.text : call->error.text);
-    web_text_add(text, "\"ok\":%s,\"tick\":%llu,\"params\":[%s]}", status == OTO_OK ? "true" : "false",
-                 (unsigned long long)call->reply.tick, call->params->bytes > 0 ? call->params->text : "");
+    struct oto_json *json = &request->reply;
+    json->layout = OTO_JSON_COMPACT;
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "reply");
+    oto_json_text(json, "request", request->number);
+    oto_json_text(json, "verb", request->verb->op);
+    oto_json_text(json, "text", status == OTO_OK ? call->reply.text : call->error.text);
+    oto_json_flag(json, "ok", status == OTO_OK);
+    oto_json_u64(json, "tick", call->reply.tick);
+    oto_json_format(json, "params", "[%s]", call->params->bytes > 0 ? call->params->text : "");
+    oto_json_close(json, '}');
 }
 
 static void work(uv_work_t *work)
 {
     struct request *request = work->data;
-    struct web_text params = {0};
+    struct oto_json params = {.layout = OTO_JSON_COMPACT, .depth = 1};
     struct call call = {.request = request, .params = &params};
     const struct oto_client_options options = {.size = sizeof options,
                                                .socket_path = request->control->socket_path,
                                                .name = "otolith-web page",
-                                               .role = request->verb->role};
+                                               .role = srv_role_text(request->verb->role)};
     enum oto_status status = oto_client_open(&options, &call.client, &call.error);
     if (status == OTO_OK) {
-        status = request->verb->call(&call);
+        enum oto_status (*const special)(struct call *) = calls[request->verb - oto_verbs];
+        status = special != NULL ? special(&call) : send_request(&call);
     }
     oto_client_close(call.client);
-    web_text_trim(&params);
     write_reply(request, &call, params.failed ? OTO_NO_MEMORY : status);
-    web_text_free(&params);
+    oto_json_free(&params);
 }
 
 static void start_first(struct web_control *control);
@@ -231,7 +164,7 @@ static void drop_first(struct web_control *control)
     control->first = request->next;
     control->last = control->first == NULL ? &control->first : control->last;
     control->count--;
-    web_text_free(&request->reply);
+    oto_json_free(&request->reply);
     free(request);
 }
 
@@ -256,17 +189,14 @@ static void start_first(struct web_control *control)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-static enum oto_status check(const struct web_control *control, const struct verb *verb, bool may_control, const char *name,
-                             uint32_t argument_count, struct oto_error *error)
+static enum oto_status check(const struct web_control *control, enum oto_verb_id id, bool may_control, const char *name,
+                             struct oto_error *error)
 {
-    if (verb == NULL) {
+    if (id == OTO_VERB_COUNT || (oto_verbs[id].flags & OTO_VERB_PAGE) == 0) {
         return oto_fail(error, OTO_NOT_FOUND, "'%.40s' is not a request", name);
     }
-    if (!verb->reads && !may_control) {
+    if (oto_verbs[id].role != SRV_ROLE_OBSERVE && !may_control) {
         return oto_fail(error, OTO_DENIED, "'%s' needs the control token", name);
-    }
-    if (argument_count < verb->least || argument_count > verb->most) {
-        return oto_fail(error, OTO_INVALID, "'%s' takes %u to %u arguments, not %u", name, verb->least, verb->most, argument_count);
     }
     return control->count < WEB_CONTROL_WAITING
                ? OTO_OK
@@ -277,8 +207,12 @@ enum oto_status web_control_request(struct web_control *control, uint64_t viewer
                                     const char *verb_name, const char *const *arguments, uint32_t argument_count,
                                     struct oto_error *error)
 {
-    const struct verb *verb = find_verb(verb_name);
-    const enum oto_status status = check(control, verb, may_control, verb_name, argument_count, error);
+    struct oto_verb_value values[OTO_VERB_ARGUMENTS];
+    const enum oto_verb_id id = oto_verb_find(verb_name);
+    enum oto_status status = check(control, id, may_control, verb_name, error);
+    if (status == OTO_OK) {
+        status = oto_verb_read(&oto_verbs[id], arguments, argument_count, values, error);
+    }
     if (status != OTO_OK) {
         return status;
     }
@@ -293,7 +227,8 @@ enum oto_status web_control_request(struct web_control *control, uint64_t viewer
     }
     request->control = control;
     request->viewer = viewer;
-    request->verb = verb;
+    request->verb = &oto_verbs[id];
+    request->argument_count = argument_count;
     (void)snprintf(request->number, sizeof request->number, "%s", number);
     for (uint32_t i = 0; i < argument_count; i++) {
         (void)snprintf(request->arguments[i], ARGUMENT_BYTES, "%s", arguments[i]);

@@ -11,7 +11,7 @@
 
 #include "otolith/status.h"
 
-#define WEB_CONTROL_ARGUMENTS 4u
+#define WEB_CONTROL_ARGUMENTS 4u /* the first ones of a verb that a page may send */
 #define WEB_CONTROL_WAITING 16u /* waiting requests of all pages together */
 
 struct web_control;

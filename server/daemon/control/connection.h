@@ -11,7 +11,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#include "daemon/control/role.h"
+#include "daemon/control/rights.h"
 #include "otolith/status.h"
 
 #define SRV_MAX_CONNECTIONS 64

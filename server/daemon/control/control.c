@@ -226,7 +226,7 @@ static void refuse_verb(struct srv_request *request, enum oto_status status, con
 
 bool srv_request_permits(struct srv_request *request, uint32_t node)
 {
-    const struct srv_verb *verb = request->verb;
+    const struct oto_verb *verb = request->verb;
     const char *world = srv_engine_segment(request->engine)->world;
     char full[OTO_TOPIC_BYTES + OTO_WORLD_NAME_BYTES], text[sizeof full + 160];
     (void)snprintf(full, sizeof full, "%s/%s", world, srv_engine_node_setup(request->engine, node)->node);
@@ -239,28 +239,33 @@ bool srv_request_permits(struct srv_request *request, uint32_t node)
     return role >= verb->role;
 }
 
-static void run_verb(struct srv_request *request)
+static void run_verb(struct srv_request *request, const struct srv_verb *action)
 {
-    const struct srv_verb *verb = request->verb;
+    const struct oto_verb *verb = request->verb;
     const struct srv_rights *rights = &request->connection->rights;
-    const enum srv_role role = verb->is_of_node ? rights->most : rights->role;
+    const enum srv_role role = (verb->flags & OTO_VERB_OF_NODE) != 0 ? rights->most : rights->role;
     const struct srv_control_hooks *hooks = &request->control->hooks;
+    struct oto_error error = {0};
     char text[256];
     if (role < verb->role) {
         (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s%s", verb->op,
                        srv_role_text(verb->role), srv_role_text(role), role < rights->most ? " for the whole world" : "");
         refuse_verb(request, OTO_DENIED, text);
-    } else if (verb->is_local && request->connection->remote) {
+    } else if ((verb->flags & OTO_VERB_LOCAL) != 0 && request->connection->remote) {
         (void)snprintf(text, sizeof text, "'%s' is for clients on the server's machine, which share memory with it", verb->op);
         refuse_verb(request, OTO_UNSUPPORTED, text);
-    } else if (verb->changes_state && hooks->is_replay) {
+    } else if ((verb->flags & OTO_VERB_CHANGES) != 0 && hooks->is_replay) {
         (void)snprintf(text, sizeof text,
                        "this is a replay, which continues as its log does: '%s' would make it another run", verb->op);
         refuse_verb(request, OTO_UNSUPPORTED, text);
-    } else if (verb->needs_worker && srv_worker_is_stuck(hooks->worker, text, sizeof text)) {
+    } else if (oto_verb_check(verb, request->message, &error) != OTO_OK) {
+        if (verb->wait != OTO_WAIT_NONE) {
+            srv_reply_error(request, &error);
+        }
+    } else if (action->needs_worker && srv_worker_is_stuck(hooks->worker, text, sizeof text)) {
         refuse_verb(request, OTO_CONFLICT, text);
     } else {
-        verb->run(request);
+        action->run(request);
     }
 }
 
@@ -284,15 +289,13 @@ void srv_control_receive(struct srv_connection *connection, const void *data, si
         return;
     }
     connection->spoken = true;
-    for (size_t i = 0; i < srv_verb_count; i++) {
-        if (strcmp(control->message.op, srv_verbs[i].op) == 0) {
-            srv_connection_charge(connection, srv_verbs[i].cost_us);
-            request.verb = &srv_verbs[i];
-            run_verb(&request);
-            return;
-        }
+    const enum oto_verb_id id = oto_verb_find(control->message.op);
+    srv_connection_charge(connection, id == OTO_VERB_ACK ? SRV_ACKNOWLEDGE_COST_US : SRV_MESSAGE_COST_US);
+    if (id != OTO_VERB_COUNT && srv_verbs[id].run != NULL) {
+        request.verb = &oto_verbs[id];
+        run_verb(&request, &srv_verbs[id]);
+        return;
     }
-    srv_connection_charge(connection, SRV_MESSAGE_COST_US);
     (void)oto_fail(&error, OTO_UNSUPPORTED, "unknown op '%s' in a control message", control->message.op);
     srv_reply_error(&request, &error);
 }

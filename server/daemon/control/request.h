@@ -10,7 +10,7 @@
 #include "daemon/control/connection.h"
 #include "daemon/control/control.h"
 #include "daemon/control/command_queue.h"
-#include "wire/control_message.h"
+#include "wire/control_verbs.h"
 
 struct srv_loader;
 struct srv_node_list;
@@ -22,7 +22,7 @@ struct srv_request {
     struct srv_engine *engine;
     struct srv_command_queue *command_queue;
     const struct oto_message *message;
-    const struct srv_verb *verb; /* NULL: the message names none */
+    const struct oto_verb *verb; /* NULL: the message names none */
 };
 
 /* A request with a later reply. `what` is its text in the event ring. */
@@ -36,20 +36,14 @@ struct srv_pending_request {
     char what[152];
 };
 
+/* What the server does for a verb of the table in wire/control_verbs.h. */
 struct srv_verb {
-    const char *op;
-    void (*run)(struct srv_request *request);
-    int64_t cost_us;
-    enum srv_role role; /* the lowest role that may send it */
-    bool changes_state; /* refused in a replay */
-    bool needs_worker;  /* refused while the worker is stuck */
-    bool is_local;      /* refused to remote clients: the verb shares memory, or makes ticks wait for the client */
-    bool is_of_node;    /* changes only nodes: srv_request_permits checks the role for each */
+    void (*run)(struct srv_request *request); /* NULL: only a player has this verb */
+    bool needs_worker; /* refused while the worker is stuck */
 };
-extern const struct srv_verb srv_verbs[];
-extern const size_t srv_verb_count;
+extern const struct srv_verb srv_verbs[OTO_VERB_COUNT];
 
-/* The verbs. Each replies to its request at once, or later through a pending request. */
+/* The verbs. The arguments of a request were checked before (oto_verb_check). Each replies to its request at once, or later through a pending request. */
 void srv_verb_attach(struct srv_request *request);
 void srv_verb_wake(struct srv_request *request);
 void srv_verb_info(struct srv_request *request);

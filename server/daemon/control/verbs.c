@@ -1,31 +1,30 @@
-/* The table of verbs, and the verbs that the main loop answers without the tick thread. */
+/* The functions of the verbs, and the verbs that the main loop answers without the tick thread. */
 #include "daemon/control/request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const struct srv_verb srv_verbs[] = {
-    {"attach", srv_verb_attach, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false, false},
-    {"wake", srv_verb_wake, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, true, false},
-    {"info", srv_verb_info, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false, false},
-    {"shutdown", srv_verb_shutdown, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, false, false, false},
-    {"pause", srv_verb_pause, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
-    {"resume", srv_verb_resume, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
-    {"step", srv_verb_step, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
-    {"scale", srv_verb_scale, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
-    {"mode", srv_verb_mode, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false, false},
-    {"get", srv_verb_get, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false, false},
-    {"set", srv_verb_set, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, true, false, true},
-    {"swap", srv_verb_swap, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true, false, true},
-    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, true, false, false},
-    {"restore", srv_verb_restore, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true, false, false},
-    {"fault", srv_verb_fault, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, false, true},
-    {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, false, true},
-    {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, true, false},
-    {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US, SRV_ROLE_OBSERVE, false, false, true, false},
-    {"join", srv_verb_join, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, true, false},
+const struct srv_verb srv_verbs[OTO_VERB_COUNT] = {
+    [OTO_VERB_ATTACH] = {srv_verb_attach, false},
+    [OTO_VERB_WAKE] = {srv_verb_wake, false},
+    [OTO_VERB_INFO] = {srv_verb_info, false},
+    [OTO_VERB_PAUSE] = {srv_verb_pause, false},
+    [OTO_VERB_RESUME] = {srv_verb_resume, false},
+    [OTO_VERB_STEP] = {srv_verb_step, false},
+    [OTO_VERB_SCALE] = {srv_verb_scale, false},
+    [OTO_VERB_MODE] = {srv_verb_mode, false},
+    [OTO_VERB_GET] = {srv_verb_get, false},
+    [OTO_VERB_SET] = {srv_verb_set, true},
+    [OTO_VERB_SWAP] = {srv_verb_swap, true},
+    [OTO_VERB_FAULT] = {srv_verb_fault, false},
+    [OTO_VERB_CLEAR_FAULTS] = {srv_verb_clear_faults, false},
+    [OTO_VERB_CHECKPOINT] = {srv_verb_checkpoint, true},
+    [OTO_VERB_RESTORE] = {srv_verb_restore, true},
+    [OTO_VERB_LOSSLESS] = {srv_verb_lossless, false},
+    [OTO_VERB_ACK] = {srv_verb_acknowledge, false},
+    [OTO_VERB_JOIN] = {srv_verb_join, false},
+    [OTO_VERB_SHUTDOWN] = {srv_verb_shutdown, false},
 };
-const size_t srv_verb_count = sizeof srv_verbs / sizeof *srv_verbs;
 
 /* Keeps printable characters only: the name is printed in events and on terminals. */
 static void take_name(struct srv_connection *connection, const char *name)
@@ -44,14 +43,13 @@ static void take_name(struct srv_connection *connection, const char *name)
 static enum oto_status lower_role(struct srv_connection *connection, const struct oto_message *message,
                                   struct oto_error *error)
 {
-    const struct oto_argument *asked = oto_message_find(message, "role");
+    const char *asked = oto_message_text_or(message, "role", NULL);
     if (asked == NULL) {
         return OTO_OK;
     }
-    const enum srv_role role = asked->kind == OTO_ARGUMENT_TEXT ? srv_role_named(asked->text) : SRV_ROLE_NONE;
+    const enum srv_role role = srv_role_named(asked);
     if (role == SRV_ROLE_NONE) {
-        return oto_fail(error, OTO_INVALID, "attach: 'role' must be observe, operate or admin%s%.40s",
-                        asked->kind == OTO_ARGUMENT_TEXT ? ", not " : "", asked->kind == OTO_ARGUMENT_TEXT ? asked->text : "");
+        return oto_fail(error, OTO_INVALID, "attach: 'role' must be observe, operate or admin, not %.40s", asked);
     }
     if (role > connection->rights.most) {
         return oto_fail(error, OTO_DENIED, "attach: the role %s was asked for, and this user has the role %s",
@@ -68,12 +66,9 @@ static enum oto_status lower_role(struct srv_connection *connection, const struc
 static enum oto_status take_remote(struct srv_request *request, struct oto_error *error)
 {
     struct srv_connection *connection = request->connection;
-    const char *name;
-    if (oto_message_find(request->message, "remote") == NULL) {
+    const char *name = oto_message_text_or(request->message, "remote", NULL);
+    if (name == NULL) {
         return OTO_OK;
-    }
-    if (oto_message_text(request->message, "remote", &name, error) != OTO_OK) {
-        return error->status;
     }
     const struct srv_rights rights = srv_rights_of_certificate(srv_control_get_hooks(request->control)->access, name);
     if (connection->rights.role != SRV_ROLE_ADMIN || rights.role == SRV_ROLE_NONE) {
@@ -88,11 +83,6 @@ static enum oto_status take_remote(struct srv_request *request, struct oto_error
 void srv_verb_attach(struct srv_request *request)
 {
     struct oto_error error = {0};
-    const char *name;
-    if (oto_message_text(request->message, "name", &name, &error) != OTO_OK) {
-        srv_reply_error(request, &error);
-        return;
-    }
     if (request->connection->attached) {
         srv_reply_text(request, OTO_EXISTS, "this connection is attached already");
         return;
@@ -102,7 +92,7 @@ void srv_verb_attach(struct srv_request *request)
         return;
     }
     request->connection->attached = true;
-    take_name(request->connection, name);
+    take_name(request->connection, oto_message_text_or(request->message, "name", ""));
     const struct oto_segment_header *header = srv_engine_segment(request->engine);
     struct oto_message_writer writer;
     srv_reply_begin(request, &writer, OTO_OK, "");
@@ -117,13 +107,7 @@ void srv_verb_attach(struct srv_request *request)
 
 void srv_verb_wake(struct srv_request *request)
 {
-    struct oto_error error = {0};
-    bool on;
-    if (oto_message_bool(request->message, "on", &on, &error) != OTO_OK) {
-        srv_reply_error(request, &error);
-        return;
-    }
-    srv_control_set_wake(request->connection, on);
+    srv_control_set_wake(request->connection, oto_message_flag(request->message, "on"));
     srv_reply_text(request, OTO_OK, "");
 }
 
@@ -190,10 +174,6 @@ static const struct oto_argument *channel_list(struct srv_request *request, cons
                                                struct oto_error *error)
 {
     const struct oto_argument *list = oto_message_find(request->message, "channels");
-    if (list == NULL || list->kind != OTO_ARGUMENT_U64_LIST) {
-        (void)oto_fail(error, OTO_INVALID, "lossless: 'channels' must be a list of channel numbers");
-        return NULL;
-    }
     for (uint32_t i = 0; i < list->count; i++) {
         if (list->u64_list[i] >= header->channel_count) {
             (void)oto_fail(error, OTO_RANGE, "lossless: there is no channel %llu, the world has %u",
@@ -241,7 +221,7 @@ void srv_verb_acknowledge(struct srv_request *request)
 {
     struct srv_lossless *lossless = &request->connection->lossless;
     const struct oto_argument *list = oto_message_find(request->message, "next");
-    if (lossless->slot < 0 || list == NULL || list->kind != OTO_ARGUMENT_U64_LIST || list->count != lossless->count) {
+    if (lossless->slot < 0 || list->count != lossless->count) {
         return;
     }
     memcpy(lossless->next, list->u64_list, list->count * sizeof *lossless->next);

@@ -46,16 +46,9 @@ static void begin_fault(const struct srv_node_work *work, struct srv_pending_req
 
 void srv_verb_fault(struct srv_request *request)
 {
-    struct oto_error error = {0};
-    struct srv_node_work work = {.begin = begin_fault};
-    const char *node;
+    const struct srv_node_work work = {.begin = begin_fault, .text = oto_message_text_or(request->message, "spec", "")};
     char what[152];
-    if (oto_message_text(request->message, "node", &node, &error) != OTO_OK ||
-        oto_message_text(request->message, "spec", &work.text, &error) != OTO_OK) {
-        srv_reply_error(request, &error);
-        return;
-    }
-    (void)snprintf(what, sizeof what, "fault %s %.100s", node, work.text);
+    (void)snprintf(what, sizeof what, "fault %s %.100s", oto_message_text_or(request->message, "node", ""), work.text);
     srv_nodes_do(request, &work, what);
 }
 
@@ -69,16 +62,8 @@ static void begin_clearing(const struct srv_node_work *work, struct srv_pending_
 
 void srv_verb_clear_faults(struct srv_request *request)
 {
-    const struct oto_argument *id = oto_message_find(request->message, "id_of_fault");
-    const struct srv_node_work work = {.begin = begin_clearing,
-                                       .number = id != NULL && id->kind == OTO_ARGUMENT_U64 ? id->u64 : 0};
-    struct oto_error error = {0};
-    const char *node;
+    const struct srv_node_work work = {.begin = begin_clearing, .number = oto_message_u64_or(request->message, "fault", 0)};
     char what[152];
-    if (oto_message_text(request->message, "node", &node, &error) != OTO_OK) {
-        srv_reply_error(request, &error);
-        return;
-    }
-    (void)snprintf(what, sizeof what, "clear the faults of %s", node);
+    (void)snprintf(what, sizeof what, "clear the faults of %s", oto_message_text_or(request->message, "node", ""));
     srv_nodes_do(request, &work, what);
 }

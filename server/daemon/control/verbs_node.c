@@ -19,24 +19,6 @@ struct part {
     uint32_t count;
 };
 
-/* Writes "0 to 100", the accepted words "mems | mavs", both, or "" for any value. A whole number with words has no range. */
-static void describe_range(const struct oto_param *param, char text[OTO_PARAM_RANGE_BYTES])
-{
-    size_t used = 0;
-    text[0] = 0;
-    if (param == NULL) {
-        return;
-    }
-    const bool is_number = param->type != OTO_PARAM_I64 || param->name_count == 0;
-    if (is_number && (param->minimum != 0.0 || param->maximum != 0.0)) {
-        used = (size_t)snprintf(text, OTO_PARAM_RANGE_BYTES, "%g to %g", param->minimum, param->maximum);
-    }
-    for (uint32_t i = 0; i < param->name_count && used < OTO_PARAM_RANGE_BYTES; i++) {
-        const int length = snprintf(text + used, OTO_PARAM_RANGE_BYTES - used, "%s%s", used > 0 ? " | " : "", param->names[i].name);
-        used += length > 0 ? (size_t)length : 0;
-    }
-}
-
 static const struct oto_param *visible(const struct oto_plugin_descriptor *descriptor, uint64_t *index)
 {
     for (; *index < descriptor->param_count; (*index)++) {
@@ -61,7 +43,10 @@ static enum oto_status add(struct part *part, const struct oto_plugin_descriptor
     part->values[i] = status == OTO_OK ? part->value_room[i] : "(long)";
     part->units[i] = param != NULL && param->unit != NULL ? param->unit : "";
     part->texts[i] = param != NULL && param->text != NULL ? param->text : "";
-    describe_range(param, part->range_room[i]);
+    part->range_room[i][0] = '\0';
+    if (param != NULL) {
+        oto_param_describe_range(param, part->range_room[i], sizeof part->range_room[i]);
+    }
     part->ranges[i] = part->range_room[i];
     part->runtime[i] = param != NULL && (param->flags & OTO_PARAM_RUNTIME) != 0;
     part->count++;
@@ -154,21 +139,18 @@ void srv_verb_get(struct srv_request *request)
     const struct oto_plugin_descriptor *descriptor =
         oto_plugin_descriptor(srv_engine_node_plugin(request->engine, node));
     const struct oto_params *params = srv_engine_node_params(request->engine, node);
-    const struct oto_argument *key = oto_message_find(request->message, "param");
+    const char *key = oto_message_text_or(request->message, "param", NULL);
     struct part part;
     part.count = 0;
     uint64_t total = 1;
     enum oto_status status = OTO_OK;
-    if (key != NULL && key->kind == OTO_ARGUMENT_TEXT && add_mount(&part, descriptor, srv_engine_node_setup(request->engine, node), key->text)) {
+    if (key != NULL && add_mount(&part, descriptor, srv_engine_node_setup(request->engine, node), key)) {
         total = part.count;
-    } else if (key != NULL && key->kind == OTO_ARGUMENT_TEXT) {
-        status = add(&part, descriptor, params, oto_param_find(descriptor, key->text), key->text, &error);
     } else if (key != NULL) {
-        status = oto_fail(&error, OTO_INVALID, "get: 'param' must be a text");
+        status = add(&part, descriptor, params, oto_param_find(descriptor, key), key, &error);
     } else {
-        const struct oto_argument *first = oto_message_find(request->message, "first");
         total = count_visible(descriptor);
-        status = fill_table(&part, descriptor, params, first != NULL ? first->u64 : 0, &error);
+        status = fill_table(&part, descriptor, params, oto_message_u64_or(request->message, "first", 0), &error);
     }
     if (status != OTO_OK) {
         srv_reply_error(request, &error);
@@ -184,16 +166,10 @@ static void begin_set(const struct srv_node_work *work, struct srv_pending_reque
 
 void srv_verb_set(struct srv_request *request)
 {
-    struct oto_error error = {0};
-    struct srv_node_work work = {.begin = begin_set};
-    const char *node;
+    const struct srv_node_work work = {.begin = begin_set,
+                                       .key = oto_message_text_or(request->message, "param", ""),
+                                       .text = oto_message_text_or(request->message, "value", "")};
     char what[152];
-    if (oto_message_text(request->message, "node", &node, &error) != OTO_OK ||
-        oto_message_text(request->message, "param", &work.key, &error) != OTO_OK ||
-        oto_message_text(request->message, "value", &work.text, &error) != OTO_OK) {
-        srv_reply_error(request, &error);
-        return;
-    }
-    (void)snprintf(what, sizeof what, "set %s %s = %.64s", node, work.key, work.text);
+    (void)snprintf(what, sizeof what, "set %s %s = %.64s", oto_message_text_or(request->message, "node", ""), work.key, work.text);
     srv_nodes_do(request, &work, what);
 }

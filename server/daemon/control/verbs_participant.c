@@ -54,15 +54,11 @@ static enum oto_status read_join(const struct srv_request *request, struct srv_j
     if (status == OTO_OK && policy != NULL) {
         status = read_policy(policy, &join->on_timeout, error);
     }
-    if (status == OTO_OK && oto_message_find(message, "step_n") != NULL) {
-        uint64_t step_n = 0;
-        status = oto_message_u64(message, "step_n", &step_n, error);
-        join->step_n = step_n > OTO_MAILBOX_MAX_STEP_N ? UINT32_MAX : (uint32_t)step_n;
-    }
+    const uint64_t step_n = oto_message_u64_or(message, "step_n", 0);
+    join->step_n = step_n > OTO_MAILBOX_MAX_STEP_N ? UINT32_MAX : (uint32_t)step_n;
     if (status == OTO_OK && oto_message_find(message, "timeout_ms") != NULL) {
-        double timeout_ms = 0.0;
-        status = oto_message_f64(message, "timeout_ms", &timeout_ms, error);
-        if (status == OTO_OK && !(timeout_ms >= 0.0 && timeout_ms <= 1e9)) {
+        const double timeout_ms = oto_message_f64_or(message, "timeout_ms", 0.0);
+        if (!(timeout_ms >= 0.0 && timeout_ms <= 1e9)) {
             return oto_fail(error, OTO_RANGE, "join: timeout_ms %g: a number from 0 is needed", timeout_ms);
         }
         join->timeout_ns = (int64_t)(timeout_ms * 1e6);

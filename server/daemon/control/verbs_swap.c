@@ -6,57 +6,31 @@
 #include "daemon/control/loader.h"
 #include "daemon/control/request.h"
 
-static bool flag(const struct oto_message *message, const char *key)
-{
-    const struct oto_argument *argument = oto_message_find(message, key);
-    return argument != NULL && argument->kind == OTO_ARGUMENT_BOOL && argument->u64 != 0;
-}
-
-/* Finds an argument that may be absent. NULL: it is absent, or has a wrong kind, which is an error. */
-static const struct oto_argument *optional(const struct oto_message *message, const char *key,
-                                           enum oto_argument_kind kind, struct oto_error *error)
-{
-    const struct oto_argument *argument = oto_message_find(message, key);
-    if (argument != NULL && argument->kind != kind &&
-        !(kind == OTO_ARGUMENT_F64 && argument->kind == OTO_ARGUMENT_U64)) {
-        (void)oto_fail(error, OTO_INVALID, "swap: '%s' must be %s", key,
-                       kind == OTO_ARGUMENT_TEXT ? "a text" : "a number, not negative");
-        return NULL;
-    }
-    return argument;
-}
-
-static const char *text_of(const struct oto_message *message, const char *key, struct oto_error *error)
-{
-    const struct oto_argument *argument = optional(message, key, OTO_ARGUMENT_TEXT, error);
-    return argument != NULL ? argument->text : NULL;
-}
-
 static int64_t ns_of(const struct oto_message *message, const char *key, int64_t absent, struct oto_error *error)
 {
-    const struct oto_argument *argument = optional(message, key, OTO_ARGUMENT_U64, error);
-    if (argument != NULL && argument->u64 > (uint64_t)INT64_MAX / 2) {
+    const uint64_t ns = oto_message_u64_or(message, key, (uint64_t)absent);
+    if (oto_message_find(message, key) != NULL && ns > (uint64_t)INT64_MAX / 2) {
         (void)oto_fail(error, OTO_RANGE, "swap: '%s' is too long a time", key);
     }
-    return argument != NULL ? (int64_t)argument->u64 : absent;
+    return (int64_t)ns;
 }
 
-static uint32_t unit_of(const struct oto_argument *unit, struct oto_error *error)
+static uint32_t unit_of(const struct oto_message *message, struct oto_error *error)
 {
-    if (unit != NULL && unit->u64 > UINT32_MAX) {
-        (void)oto_fail(error, OTO_RANGE, "swap: unit %llu: 0 to %u is accepted", (unsigned long long)unit->u64,
-                       UINT32_MAX);
+    const uint64_t unit = oto_message_u64_or(message, "unit", 0);
+    if (unit > UINT32_MAX) {
+        (void)oto_fail(error, OTO_RANGE, "swap: unit %llu: 0 to %u is accepted", (unsigned long long)unit, UINT32_MAX);
     }
-    return unit != NULL ? (uint32_t)unit->u64 : 0;
+    return (uint32_t)unit;
 }
 
-static double tolerance_of(const struct oto_argument *tolerance, struct oto_error *error)
+static double tolerance_of(const struct oto_message *message, struct oto_error *error)
 {
-    if (tolerance != NULL && !(tolerance->f64 >= 0.0)) {
-        (void)oto_fail(error, OTO_RANGE, "swap: shadow_tolerance %g: a number, not negative, is accepted",
-                       tolerance->f64);
+    const double tolerance = oto_message_f64_or(message, "shadow_tolerance", 0.0);
+    if (!(tolerance >= 0.0)) {
+        (void)oto_fail(error, OTO_RANGE, "swap: shadow_tolerance %g: a number, not negative, is accepted", tolerance);
     }
-    return tolerance != NULL ? tolerance->f64 : 0.0;
+    return tolerance;
 }
 
 static bool is_file(const char *plugin)
@@ -104,21 +78,19 @@ static void check_plugin(const struct srv_connection *connection, const char *pl
 static void read_options(const struct srv_request *request, struct srv_swap_options *options, struct oto_error *error)
 {
     const struct oto_message *message = request->message;
-    const struct oto_argument *unit = optional(message, "unit", OTO_ARGUMENT_U64, error);
-    const struct oto_argument *tolerance = optional(message, "shadow_tolerance", OTO_ARGUMENT_F64, error);
     memset(options, 0, sizeof *options);
-    options->plugin = text_of(message, "plugin", error);
-    options->params_path = text_of(message, "params", error);
-    options->part = text_of(message, "part", error);
-    options->mode = text_of(message, "mode", error);
-    options->unit_given = unit != NULL;
-    options->unit = unit_of(unit, error);
-    options->reset_state = flag(message, "reset_state");
+    options->plugin = oto_message_text_or(message, "plugin", NULL);
+    options->params_path = oto_message_text_or(message, "params", NULL);
+    options->part = oto_message_text_or(message, "part", NULL);
+    options->mode = oto_message_text_or(message, "mode", NULL);
+    options->unit_given = oto_message_find(message, "unit") != NULL;
+    options->unit = unit_of(message, error);
+    options->reset_state = oto_message_flag(message, "reset_state");
     options->probation_ns = ns_of(message, "probation_ns", SRV_SWAP_PROBATION_NS, error);
     options->shadow_ns = ns_of(message, "shadow_ns", 0, error);
     options->budget_ns = ns_of(message, "budget_ns", -1, error);
-    options->shadow_tolerance = tolerance_of(tolerance, error);
-    options->unprobed = flag(message, "no_probe");
+    options->shadow_tolerance = tolerance_of(message, error);
+    options->unprobed = oto_message_flag(message, "no_probe");
     if (options->mode != NULL && options->part == NULL && error->status == OTO_OK) {
         (void)oto_fail(error, OTO_INVALID, "swap: a mode is of a part: name the part too");
     }
@@ -131,7 +103,7 @@ void srv_verb_swap(struct srv_request *request)
 {
     struct oto_error error = {0};
     struct srv_swap_options options;
-    const bool cancel = flag(request->message, "cancel"), undo = flag(request->message, "undo");
+    const bool cancel = oto_message_flag(request->message, "cancel"), undo = oto_message_flag(request->message, "undo");
     const uint32_t node = srv_request_node(request);
     if (node == UINT32_MAX) {
         return;
@@ -146,9 +118,9 @@ void srv_verb_swap(struct srv_request *request)
     }
     const char *what = cancel ? "--cancel" : undo ? "--undo" : options.plugin;
     struct srv_pending_request *pending =
-        srv_pending_request_open(request, "swap %s %s", oto_message_find(request->message, "node")->text, what);
+        srv_pending_request_open(request, "swap %s %s", oto_message_text_or(request->message, "node", ""), what);
     struct srv_loader *loader = srv_control_loader(request->control);
-    const bool wait = flag(request->message, "wait");
+    const bool wait = oto_message_flag(request->message, "wait");
     if (pending == NULL) {
         return;
     }

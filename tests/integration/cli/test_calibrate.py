@@ -137,6 +137,10 @@ class Drive(unittest.TestCase):
         self.assertEqual(times, sorted(times))
         self.assertGreater(len(rows), 2900)
         self.assertAlmostEqual(float(rows[-1]["pitch_deg"]), result["rpy_deg"][1], places=6)
+        for name, axis in result["axes"].items():
+            self.assertAlmostEqual(float(rows[-1][f"{name}_axis_deg"]), axis["value"], places=6)
+            self.assertAlmostEqual(float(rows[-1][f"{name}_axis_bound_deg"]), axis["bound"], places=6)
+            self.assertEqual(rows[-1][f"{name}_accepted"], "1" if axis["accepted"] else "0")
 
     def test_text_says_what_is_still_needed_and_the_method(self):
         text = self.calibrate("--method", "histogram").stdout

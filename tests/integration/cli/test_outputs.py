@@ -64,10 +64,13 @@ class Files(Case):
 
         fifo = self.path / "fifo"
         os.mkfifo(fifo)
-        reader = subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE, text=True)
         done = self.run_world("--for", "1s", "--summary", fifo)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(reader.communicate(timeout=PATIENCE_S)[0])["ticks"], 1000)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("it is a FIFO that nobody reads: start its reader first", done.stderr)
+        with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as reader:
+            done = self.run_world("--for", "1s", "--summary", fifo)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(reader.read())["ticks"], 1000)
         self.assertTrue(stat.S_ISFIFO(os.stat(fifo).st_mode))
 
     def test_a_checkpoint_follows_a_link_and_leaves_a_device(self):

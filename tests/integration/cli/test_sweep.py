@@ -192,6 +192,16 @@ class Sweep(OtolithCase):
         self.write("spec.yaml", SPEC.replace("duration_s: 4", "duration_s: 3"))
         self.assertIn("holds rows of another sweep", self.sweep("spec.yaml", "out", code=1))
 
+    def test_files_that_never_answer_are_refused(self):
+        os.mkfifo(self.path / "fifo.yaml")
+        self.assertIn("it is not a regular file", self.sweep("fifo.yaml", "out", code=1))
+        self.write("spec.yaml", re.sub("world: .*", "world: fifo.yaml", SPEC))
+        self.assertIn("it is not a regular file", self.sweep("spec.yaml", "out", code=1))
+        self.write("spec.yaml", SPEC)
+        (self.path / "out").mkdir()
+        os.mkfifo(self.path / "out" / "sweep.hash")
+        self.assertIn("it is not a regular file", self.sweep("spec.yaml", "out", code=1))
+
     # ---- failures ----
 
     def test_a_failed_run_is_a_row_with_its_sentence(self):

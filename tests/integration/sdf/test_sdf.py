@@ -1,5 +1,6 @@
 """`otolith sdf` as a new user types it, and the sensor in a world that runs: rows C2, C11 to C14, C22 to C24."""
 import csv
+import os
 import pathlib
 import subprocess
 import sys
@@ -106,6 +107,8 @@ class Case(OtolithCase):
         self.assertIn("bad.xml:2:1: error: expected a finite number",
                       self.otolith("sdf", "import", bad, "--out", self.path / "out.yaml", code=1))
         self.assertFalse((self.path / "out.yaml").exists())
+        os.mkfifo(self.path / "fifo.xml")
+        self.assertIn("it is not a regular file", self.otolith("sdf", "import", self.path / "fifo.xml", code=1))
         self.assertIn("nowhere.xml", self.otolith("sdf", "import", self.path / "nowhere.xml", code=1))
         self.assertIn("nowhere.yaml", self.otolith("sdf", "export", self.path / "nowhere.yaml", code=1))
         self.assertIn("no vehicle has a node of plugin sdf_imu",

@@ -71,6 +71,35 @@ static void only_regular_files_are_opened(void **state)
     }
 }
 
+static void a_file_is_read_to_its_end_or_beyond_the_limit(void **state)
+{
+    const struct places *p = *state;
+    const char *why = NULL;
+    char *text;
+    size_t bytes;
+    FILE *file = fopen(p->file, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 100000; i++) {
+        assert_int_equal(fwrite("\0\1\2", 1, 3, file), 3);
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(srv_regular_read(p->file, SIZE_MAX, &text, &bytes, &why), OTO_OK);
+    assert_int_equal(bytes, 300000);
+    assert_int_equal(text[299999], 2);
+    assert_int_equal(text[300000], 0);
+    free(text);
+    assert_int_equal(srv_regular_read(p->file, 1000, &text, &bytes, &why), OTO_OK);
+    assert_true(bytes > 1000 && bytes < 300000);
+    free(text);
+    assert_int_equal(srv_regular_read("/proc/self/cmdline", SIZE_MAX, &text, &bytes, &why), OTO_OK); /* its size is said to be 0 */
+    assert_true(bytes > 0);
+    free(text);
+    assert_int_equal(srv_regular_read(p->absent, SIZE_MAX, &text, &bytes, &why), OTO_NOT_FOUND);
+    assert_null(text);
+    assert_int_equal(srv_regular_read(p->fifo, SIZE_MAX, &text, &bytes, &why), OTO_IO);
+    assert_string_equal(why, "it is not a regular file");
+}
+
 static void documents_and_tables_of_a_fifo_are_refused(void **state)
 {
     const struct places *p = *state;
@@ -104,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_places(only_regular_files_are_opened),
+        with_places(a_file_is_read_to_its_end_or_beyond_the_limit),
         with_places(documents_and_tables_of_a_fifo_are_refused),
         with_places(a_socket_takes_the_place_of_a_socket_alone),
     };

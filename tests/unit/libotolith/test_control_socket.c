@@ -42,7 +42,7 @@ static void replies_to_others_without_end_do_not_hold_a_client(void **state)
     stale_bytes = oto_message_finish(&writer);
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     give_up_at_s = now.tv_sec + PATIENCE_S;
-    writer = oto_control_request(control, "pause");
+    writer = oto_control_request(control, OTO_VERB_PAUSE);
     assert_int_equal(oto_control_exchange(control, &writer, 30, NULL, &error), OTO_TIMEOUT);
     assert_non_null(strstr(error.text, "30 ms"));
     (void)close(ends[0]);

@@ -357,6 +357,83 @@ static void on_a_wavy_highway_slipping_wheels_are_not_taken_for_a_pitch(void **s
     }
 }
 
+/* A slow wander of the gyroscope's bias: the mean rate of successive 100 s differs by some 300 deg/h. */
+static void wander(struct mount_rig *of, struct mount_sample *sample)
+{
+    static double bias_rad_s[3];
+    const double step_rad_s = 300.0 * OTO_DEG / 3600.0 / sqrt(100.0 * of->drive.setup.rate_hz);
+    double z[3];
+    oto_normals(of->drive.key, of->drive.n, 1, OTO_RNG_DOMAIN_SAMPLE, z, 3);
+    for (int i = 0; i < 3; i++) {
+        bias_rad_s[i] = of->drive.n <= 1 ? 0.0 : bias_rad_s[i] + step_rad_s * z[i];
+        sample->angular_rate_rad_s[i] += bias_rad_s[i];
+    }
+}
+
+/* The filter took the wander as that of a good part, and believed a yaw that was more than its tolerance off. */
+static void a_gyroscope_of_300_deg_an_hour_makes_bounds_that_hold(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 840; seed < 848; seed++) {
+        open_city(seed);
+        rig.spoil = wander;
+        mount_rig_start(&rig);
+        for (double t_s = 100; t_s <= 600; t_s += 20) {
+            run_and_look(t_s);
+        }
+        mount_rig_close(&rig);
+    }
+}
+
+/*
+ * While parking, the pitch is known but for what the springs do in a start. By an unsigned speed, the sensor's place
+ * ahead of the axle about which the car turns says which way is ahead; near the axle, nothing does.
+ */
+static void parking_shows_pitch_and_yaw_and_the_place_says_which_way_is_ahead(void **state)
+{
+    static const double ahead_m[] = {1.5, 0.5};
+    (void)state;
+    for (uint64_t k = 0; k < 2; k++) {
+        const struct mount_drive_setup setup = {.world = MOUNT_CITY,
+                                                .style = GENERATOR_PARKING,
+                                                .seed = 854 + k,
+                                                .rpy_deg = {4.0, -2.5, 3.0},
+                                                .position_m = {ahead_m[k], 0, 0.5}};
+        struct mountcal_params usual;
+        mount_rig_open(&rig, &setup);
+        mountcal_params_default(&usual);
+        rig.params = usual;
+        rig.spoil = speed_without_sign;
+        mount_rig_start(&rig);
+        run_and_look(900);
+        assert_int_equal(rig.record.axis_accepted[OTO_CALIBRATION_PITCH], k == 0);
+        assert_int_equal(rig.record.axis_accepted[OTO_CALIBRATION_YAW], k == 0);
+        mount_rig_close(&rig);
+    }
+}
+
+/* Turned round, a sensor in front looks like one far behind the axle, where no car has room for it. */
+static void an_imu_turned_round_in_front_is_not_accepted_while_parking(void **state)
+{
+    (void)state;
+    for (uint64_t k = 0; k < 2; k++) {
+        const struct mount_drive_setup setup = {.world = MOUNT_CITY,
+                                                .style = GENERATOR_PARKING,
+                                                .seed = 860 + k,
+                                                .rpy_deg = {1, -1, 180},
+                                                .position_m = {k == 0 ? 1.8 : -0.6, 0, 0.5}};
+        mount_rig_open(&rig, &setup);
+        rig.spoil = speed_without_sign;
+        mount_rig_start(&rig);
+        for (double t_s = 10; t_s <= 600; t_s += 10) {
+            mount_rig_run(&rig, t_s);
+            assert_int_equal(
+                rig.record.axis_accepted[OTO_CALIBRATION_PITCH] + rig.record.axis_accepted[OTO_CALIBRATION_YAW], 0);
+        }
+        mount_rig_close(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +449,9 @@ int main(void)
         cmocka_unit_test(pitch_and_yaw_become_known_in_the_country_and_in_the_hills),
         cmocka_unit_test(a_corner_may_keep_its_crown_or_lose_it),
         cmocka_unit_test(on_a_wavy_highway_slipping_wheels_are_not_taken_for_a_pitch),
+        cmocka_unit_test(a_gyroscope_of_300_deg_an_hour_makes_bounds_that_hold),
+        cmocka_unit_test(parking_shows_pitch_and_yaw_and_the_place_says_which_way_is_ahead),
+        cmocka_unit_test(an_imu_turned_round_in_front_is_not_accepted_while_parking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

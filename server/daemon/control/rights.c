@@ -1,4 +1,4 @@
-#include "daemon/control/role.h"
+#include "daemon/control/rights.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -8,24 +8,6 @@
 _Static_assert(SRV_MAX_ROLE_RULES <= 32, "a bit for each rule");
 
 #define MOST_GROUPS 256 /* groups of a peer that are read; more are ignored */
-
-static const char *const names[] = {
-    [SRV_ROLE_NONE] = "none", [SRV_ROLE_OBSERVE] = "observe", [SRV_ROLE_OPERATE] = "operate", [SRV_ROLE_ADMIN] = "admin"};
-
-const char *srv_role_text(enum srv_role role)
-{
-    return names[role];
-}
-
-enum srv_role srv_role_named(const char *name)
-{
-    for (int role = SRV_ROLE_OBSERVE; role <= SRV_ROLE_ADMIN; role++) {
-        if (strcmp(name, names[role]) == 0) {
-            return (enum srv_role)role;
-        }
-    }
-    return SRV_ROLE_NONE;
-}
 
 struct groups {
     gid_t list[MOST_GROUPS + 1];

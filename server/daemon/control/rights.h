@@ -1,6 +1,6 @@
 /* Determines the rights of a client from its credentials and the world's `control: roles:`. [loop] */
-#ifndef SRV_ROLE_H
-#define SRV_ROLE_H
+#ifndef SRV_RIGHTS_H
+#define SRV_RIGHTS_H
 
 #include <sys/socket.h>
 
@@ -26,8 +26,5 @@ void srv_rights_lower(struct srv_rights *rights, enum srv_role most);
 /* The role for the node "world/vehicle/node". */
 enum srv_role srv_role_on(const struct srv_control_config *config, const struct srv_rights *rights, const char *world,
                           const char *node);
-const char *srv_role_text(enum srv_role role);
-/* SRV_ROLE_NONE: there is no role of this name. */
-enum srv_role srv_role_named(const char *name);
 
 #endif
