@@ -200,24 +200,31 @@ static struct encoder_lag encoder_lag(const struct ins_params *params, double sp
 
 /*
  * The slip of the wheels: the odometer reads (1 + κ f) times the speed, f the force in the direction of travel. Noise of f is in
- * the Jacobian of κ as well: by many readings at forces that are not far above it, κ would be drawn to 0. Such readings do not
- * correct κ.
+ * the Jacobian of κ as well: by many readings at forces that are not far above it, κ would be drawn to 0. And where f changes
+ * sign, its noise decides which κ applies, so the mean reading is not that of the mean force, which would show as a bias of the
+ * accelerometer. Such readings do not correct κ, and the uncertainty of f is noise in them.
  */
 struct slip {
     uint32_t place; /* of κ */
     bool is_shown;
     double force_m_s2, factor, kappa;
-    double noise_m2_s2; /* variance of the speed, by the noise of the force */
+    double noise_m2_s2; /* variance of the speed by that of the force */
 };
 
 static struct slip slip_at(const struct ins_plan *plan, const struct ins_state *state, double force_m_s2, double speed_m_s)
 {
     const double variance = force_variance(plan, plan->odometer_body_m);
+    double bias_variance = 0.0;
+    for (uint32_t i = 0; i < 3; i++) {
+        const double part = plan->body_from_sensor.m[0][i];
+        bias_variance += part * part * state->p[(INS_BA + i) * (INS_STATES + 1)];
+    }
     struct slip slip = {.place = force_m_s2 < 0.0 ? INS_SLIP + 1 : INS_SLIP, .force_m_s2 = force_m_s2,
                         .is_shown = force_m_s2 * force_m_s2 > SHOWN_SIGMAS * SHOWN_SIGMAS * variance};
     slip.kappa = ins_aid(state, slip.place);
     slip.factor = 1.0 + slip.kappa * force_m_s2;
-    slip.noise_m2_s2 = speed_m_s * speed_m_s * slip.kappa * slip.kappa * variance;
+    slip.noise_m2_s2 =
+        speed_m_s * speed_m_s * slip.kappa * slip.kappa * (variance + (slip.is_shown ? 0.0 : bias_variance));
     return slip;
 }
 
@@ -254,7 +261,9 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
         row.jacobian[s] = scale * slip.factor * j[s];
     }
     row.jacobian[INS_SCALE] = slip.factor * velocity.x;
-    add_force_row(plan, &past, plan->odometer_body_m, 0, scale * slip.kappa * direction * velocity.x, row.jacobian);
+    if (slip.is_shown) {
+        add_force_row(plan, &past, plan->odometer_body_m, 0, scale * slip.kappa * direction * velocity.x, row.jacobian);
+    }
     row.jacobian[slip.place] = scale * slip.force_m_s2 * velocity.x;
     row.jacobian[INS_COLOURED] = 1.0;
     return ins_correct(state, INS_ROW_ODOMETER, t_ns, &row);
