@@ -103,6 +103,9 @@ bool cli_is_shown(const struct oto_channel *channel);
 /* The unit as it is printed: "" for "1", the unit of numbers without a dimension. */
 const char *cli_shown_unit(const char *unit);
 
+/* The number of processors, which is the number of jobs if none is given; 1 if it is unknown or above `most`. */
+uint32_t cli_processors(uint32_t most);
+
 /* The path of a program that was built or installed beside this one. */
 enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error);
 
@@ -124,6 +127,8 @@ struct cli_common {
     struct cli_remote remote; /* for commands that control a world */
 };
 extern const struct argp cli_common_argp;
+/* Takes the only argument of a command, or ends with a usage error. */
+void cli_take_argument(const struct argp_state *state, const char **place, const char *argument);
 /* --set KEY=VALUE, which may be repeated: adds to `sets`, or ends with a usage error. */
 void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument);
 
@@ -135,6 +140,13 @@ void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, u
 struct oto_client *cli_open(const struct cli_common *common, const char *name);
 /* cli_open for commands that only read: without --role the role is observe. */
 struct oto_client *cli_observe(const struct cli_common *common, const char *name);
+
+/*
+ * Ends a command that controlled a world: closes the client, and prints the error, or the reply: with --json as {"tick": …,
+ * "text": …}, else the line. Returns the exit code.
+ */
+int cli_finish(struct oto_client *client, const struct cli_common *common, enum oto_status status, const struct oto_reply *reply,
+               const struct oto_error *error, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /*
  * Subscribes to the samples of a world on another machine (attach/mirror.h): `topic` as there. NULL on failure, after the error is

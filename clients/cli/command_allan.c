@@ -216,14 +216,10 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
 {
     const struct options *options = analysis->options;
     const int64_t end_ns = srv_now_ns() + options->for_ns;
-    struct cli_source *source = malloc(sizeof *source);
+    struct cli_source *source = cli_source_open(&options->source);
     enum oto_status status = OTO_OK;
     uint64_t epoch = 0, next_seq = 0;
     if (source == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "out of memory");
-    }
-    if (!cli_source_open(source, &options->source)) {
-        free(source);
         return oto_fail(error, OTO_NOT_FOUND, "'%s' is neither a file nor a topic of a running world", options->source.topic);
     }
     (void)fprintf(stderr, "otolith: reading %s; Ctrl-C ends it\n", options->source.topic);
@@ -243,7 +239,6 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
         }
     }
     cli_source_close(source);
-    free(source);
     return status == OTO_CLOSED ? OTO_OK : status;
 }
 

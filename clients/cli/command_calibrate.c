@@ -313,12 +313,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case OPTION_WRITE_TO: options->write_to = argument; return 0;
     case OPTION_NODE: options->node = argument; return 0;
     case 's': cli_add_set(state, options->sets, &options->set_count, MOST_SETS, argument); return 0;
-    case ARGP_KEY_ARG:
-        if (options->what != NULL) {
-            argp_error(state, "unexpected argument '%s'", argument);
-        }
-        options->what = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &options->what, argument); return 0;
     case ARGP_KEY_END: require(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

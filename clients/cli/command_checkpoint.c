@@ -51,7 +51,7 @@ static int ask(const struct cli_simple *simple, ask_function *function, const ch
     }
     if (simple->common.json) {
         (void)printf("{\"tick\": %" PRIu64 ", \"file\": ", reply.tick);
-        json_text(stdout, path);
+        oto_json_put_text(stdout, path);
         (void)printf("}\n");
     } else {
         cli_print_line(stdout, "%s tick %" PRIu64 ": %s", what, reply.tick, path);
@@ -120,12 +120,7 @@ static error_t parse_branch(int key, char *argument, struct argp_state *state)
     case 'f': pass_on(state, duration, argument); return 0;
     case 'm': pass_on(state, mode, argument); return 0;
     case 'S': branch->stay = true; return 0;
-    case ARGP_KEY_ARG:
-        if (branch->name != NULL) {
-            argp_error(state, "one NAME is expected");
-        }
-        branch->name = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &branch->name, argument); return 0;
     case ARGP_KEY_END:
         if (branch->name == NULL) {
             argp_error(state, "the NAME of the branch is needed");

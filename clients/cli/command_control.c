@@ -1,6 +1,5 @@
 /* otolith pause, resume, step, scale: control the clock of a running world. */
 #include "cli.h"
-#include "json.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -37,7 +36,7 @@ int cli_clock(int argc, char **argv)
     const struct clock_command *command = clock_commands;
     const char *name = strchr(argv[0], ' ') + 1;
     struct cli_simple simple;
-    struct oto_reply reply;
+    struct oto_reply reply = {0};
     struct oto_error error = {0};
     while (strcmp(command->name, name) != 0) {
         command++;
@@ -54,16 +53,5 @@ int cli_clock(int argc, char **argv)
         return CLI_FAILED;
     }
     const enum oto_status status = oto_control_send(client, name, simple.arguments, command->most > 0 ? 1 : 0, &reply, &error);
-    oto_client_close(client);
-    if (status != OTO_OK) {
-        return cli_say(&error);
-    }
-    if (simple.common.json) {
-        (void)printf("{\"tick\": %" PRIu64 ", \"text\": ", reply.tick);
-        json_text(stdout, reply.text);
-        (void)printf("}\n");
-    } else {
-        (void)printf("%s at tick %" PRIu64 "\n", command->done, reply.tick);
-    }
-    return CLI_OK;
+    return cli_finish(client, &simple.common, status, &reply, &error, "%s at tick %" PRIu64, command->done, reply.tick);
 }

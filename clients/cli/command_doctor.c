@@ -268,9 +268,9 @@ int cli_doctor(int argc, char **argv)
         if (simple.common.json) {
             (void)printf("%s{\"check\": \"%s\", \"verdict\": \"%s\", \"fact\": ", i > 0 ? ", " : "", checks[i].name,
                          words[finding.verdict]);
-            json_text(stdout, finding.fact);
+            oto_json_put_text(stdout, finding.fact);
             (void)printf(", \"advice\": ");
-            json_text(stdout, finding.advice);
+            oto_json_put_text(stdout, finding.advice);
             (void)printf("}");
         } else {
             (void)printf("%-4s  %-21s %s\n", words[finding.verdict], checks[i].name, finding.fact);

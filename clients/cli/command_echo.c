@@ -140,16 +140,11 @@ int cli_echo(int argc, char **argv)
     struct options options = {.source.many = true};
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
-    struct cli_source *source = malloc(sizeof *source);
+    struct cli_source *source = cli_source_open(&options.source);
     if (source == NULL) {
-        return cli_no_memory();
-    }
-    if (!cli_source_open(source, &options.source)) {
-        free(source);
         return CLI_FAILED;
     }
     const int code = print_all(&options, source);
     cli_source_close(source);
-    free(source);
     return code;
 }

@@ -149,7 +149,7 @@ static void json_vec3(const char *key, oto_vec3 v)
     }
     for (int i = 0; i < 3; i++) {
         (void)fputs(i == 0 ? "[" : ", ", stdout);
-        json_double(stdout, numbers[i]);
+        oto_json_put_number(stdout, numbers[i]);
     }
     (void)fputs("]", stdout);
 }

@@ -39,7 +39,7 @@ static int write_fmu(const struct cli_simple *simple, const char *file)
     }
     if (simple->common.json) {
         (void)printf("{\"file\": ");
-        json_text(stdout, made);
+        oto_json_put_text(stdout, made);
         (void)printf("}\n");
     } else {
         cli_print_line(stdout, "%s: '%s' as an FMU for co-simulation, FMI 3.0", made, simple->arguments[2]);

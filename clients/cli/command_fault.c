@@ -1,6 +1,5 @@
 /* otolith fault: injects a fault into the samples of a sensor, or clears it. */
 #include "cli.h"
-#include "json.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -149,7 +148,7 @@ static const struct argp fault_argp = {
 int cli_fault(int argc, char **argv)
 {
     struct fault_options o = {.spec = "{", .used = 1};
-    struct oto_reply reply;
+    struct oto_reply reply = {0};
     struct oto_error error = {0};
     cli_parse(&fault_argp, argc, argv, &o);
     struct oto_client *client = cli_open(&o.common, o.node);
@@ -158,16 +157,5 @@ int cli_fault(int argc, char **argv)
     }
     const enum oto_status status = o.clear ? oto_control_clear_faults(client, o.node, o.clear_id, &reply, &error)
                                            : oto_control_fault(client, o.node, o.spec, &reply, &error);
-    oto_client_close(client);
-    if (status != OTO_OK) {
-        return cli_say(&error);
-    }
-    if (o.common.json) {
-        (void)printf("{\"tick\": %" PRIu64 ", \"text\": ", reply.tick);
-        json_text(stdout, reply.text);
-        (void)printf("}\n");
-    } else {
-        cli_print_line(stdout, "%s from tick %" PRIu64, o.clear ? "cleared" : reply.text, reply.tick);
-    }
-    return CLI_OK;
+    return cli_finish(client, &o.common, status, &reply, &error, "%s from tick %" PRIu64, o.clear ? "cleared" : reply.text, reply.tick);
 }

@@ -64,12 +64,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'R':
         options->runs = cli_option_count(state, "--runs", argument, 2, 1000);
         return 0;
-    case ARGP_KEY_ARG:
-        if (options->log != NULL) {
-            argp_error(state, "unexpected argument '%s'", argument);
-        }
-        options->log = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &options->log, argument); return 0;
     case ARGP_KEY_END:
         if (options->log == NULL || options->out == NULL) {
             argp_error(state, "a LOG and --out are needed");

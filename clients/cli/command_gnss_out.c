@@ -115,12 +115,13 @@ static int send_all(const struct options *options, struct cli_source *source, st
     return CLI_OK;
 }
 
-static int run(const struct options *options, struct cli_source *source)
+static int run(const struct options *options)
 {
     struct gnss_line line;
     struct oto_error error = {0};
     char place[256];
-    if (!cli_source_open(source, &options->source)) {
+    struct cli_source *source = cli_source_open(&options->source);
+    if (source == NULL) {
         return CLI_FAILED;
     }
     if (gnss_line_open(&line, options->kind, options->where, place, sizeof place, &error) != OTO_OK) {
@@ -159,11 +160,5 @@ int cli_gnss_out(int argc, char **argv)
     struct options options = {0};
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
-    struct cli_source *source = malloc(sizeof *source);
-    if (source == NULL) {
-        return cli_no_memory();
-    }
-    const int code = run(&options, source);
-    free(source);
-    return code;
+    return run(&options);
 }

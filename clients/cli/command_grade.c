@@ -265,12 +265,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case OPTION_DRIVES: options->styles = argument; return 0;
     case OPTION_HOURS: parse_hours(state, argument, options); return 0;
     case OPTION_FIRST_SEED: options->first_seed = cli_option_count(state, "--first-seed", argument, 0, UINT64_C(1) << 62); return 0;
-    case ARGP_KEY_ARG:
-        if (options->what != NULL) {
-            argp_error(state, "unexpected argument '%s'", argument);
-        }
-        options->what = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &options->what, argument); return 0;
     case ARGP_KEY_END: require(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -282,9 +277,8 @@ int cli_grade(int argc, char **argv)
     static const struct argp argp = {
         .options = option_table, .parser = parse, .args_doc = "calibration", .doc = doc, .children = children};
     char methods[] = "joint,histogram";
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct options options = {.seeds = 100, .first_seed = 1000000, .methods = methods,
-                              .jobs = processors > 0 && processors < MOST_JOBS ? (uint32_t)processors : 1};
+                              .jobs = cli_processors(MOST_JOBS)};
     struct oto_error error = {0};
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();

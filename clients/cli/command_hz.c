@@ -47,11 +47,11 @@ static void report(const struct options *options, const struct window *window)
     const double real_rate_hz = real_s > 0.0 ? intervals / real_s : 0.0;
     if (options->source.common.json) {
         (void)printf("{\"topic\": ");
-        json_text(stdout, options->source.topic);
+        oto_json_put_text(stdout, options->source.topic);
         (void)printf(", \"rate_hz\": ");
-        json_double(stdout, rate_hz);
+        oto_json_put_number(stdout, rate_hz);
         (void)printf(", \"real_rate_hz\": ");
-        json_double(stdout, real_rate_hz);
+        oto_json_put_number(stdout, real_rate_hz);
         (void)printf(", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", window->samples, window->lost);
     } else if (window->samples < 2) {
         (void)printf("%" PRIu64 " samples in this window: too few for a rate\n", window->samples);
@@ -111,12 +111,8 @@ int cli_hz(int argc, char **argv)
         options.windows = 1;
     }
     cli_catch_signals();
-    struct cli_source *source = malloc(sizeof *source);
+    struct cli_source *source = cli_source_open(&options.source);
     if (source == NULL) {
-        return cli_no_memory();
-    }
-    if (!cli_source_open(source, &options.source)) {
-        free(source);
         return CLI_FAILED;
     }
     struct oto_error error = {0};
@@ -131,6 +127,5 @@ int cli_hz(int argc, char **argv)
         }
     }
     cli_source_close(source);
-    free(source);
     return code;
 }

@@ -28,25 +28,26 @@ static void fields_as_text(const struct oto_record_type *type)
     }
 }
 
-static void fields_as_json(const struct oto_record_type *type)
+static void fields_as_json(struct oto_json *json, const struct oto_record_type *type)
 {
-    (void)printf("\"type\": ");
-    json_text(stdout, type->name);
-    (void)printf(", \"bytes\": %" PRIu32 ", \"fields\": [", type->bytes);
+    oto_json_text(json, "type", type->name);
+    oto_json_u64(json, "bytes", type->bytes);
+    oto_json_open(json, "fields", '[');
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct oto_field *field = &type->fields[i];
-        const char *const texts[][2] = {{"unit", field->unit}, {"frame", field->frame}, {"text", field->text}};
-        (void)printf("%s{\"name\": ", i > 0 ? ", " : "");
-        json_text(stdout, field->name);
-        (void)printf(", \"type\": \"%s\", \"count\": %" PRIu32 ", \"offset\": %" PRIu32, type_name(field->type), field->count,
-                     field->offset);
-        for (size_t k = 0; k < 3; k++) {
-            (void)printf(", \"%s\": ", texts[k][0]);
-            json_text(stdout, texts[k][1]);
-        }
-        (void)putchar('}');
+        oto_json_open(json, NULL, '{');
+        oto_json_text(json, "name", field->name);
+        oto_json_text(json, "type", type_name(field->type));
+        oto_json_u64(json, "count", field->count);
+        oto_json_u64(json, "offset", field->offset);
+        oto_json_text(json, "unit", field->unit);
+        oto_json_text(json, "frame", field->frame);
+        oto_json_text(json, "text", field->text);
+        oto_json_close(json, '}');
     }
-    (void)printf("]");
+    oto_json_close(json, ']');
+    oto_json_close(json, '}');
+    oto_json_more(json, "\n", 1);
 }
 
 /* Finds the plugin host of a node in the server's reply to `info`; NULL: the node runs in the server. */
@@ -71,7 +72,7 @@ static const char *member(const struct oto_value *host, const char *key)
 }
 
 /* Prints the plugin host of a node; prints nothing if the node runs in the server or the server does not reply. */
-static void host_of(struct oto_client *client, const char *node, bool json)
+static void host_of(struct oto_client *client, const char *node, struct oto_json *json)
 {
     struct oto_error error = {0};
     struct oto_reply reply;
@@ -81,11 +82,15 @@ static void host_of(struct oto_client *client, const char *node, bool json)
         return;
     }
     const struct oto_value *host = find_host(oto_document_root(document), node);
-    if (host != NULL && json) {
-        (void)printf("\"plugin_host\": {\"name\": ");
-        json_text(stdout, member(host, "name"));
-        (void)printf(", \"pid\": %s, \"mode\": \"%s\", \"restarts\": %s, \"stale\": %s, \"landlock\": %s}, ", member(host, "pid"),
-                     member(host, "mode"), member(host, "restarts"), member(host, "stale"), member(host, "landlock"));
+    if (host != NULL && json != NULL) {
+        oto_json_open(json, "plugin_host", '{');
+        oto_json_text(json, "name", member(host, "name"));
+        oto_json_text(json, "mode", member(host, "mode"));
+        static const char *const numbers[] = {"pid", "restarts", "stale", "landlock"};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            oto_json_format(json, numbers[i], "%s", member(host, numbers[i]));
+        }
+        oto_json_close(json, '}');
     } else if (host != NULL) {
         cli_print_line(stdout, "host       plugin host %s, pid %s, %s; %s restarts, %s stale samples; Landlock ABI %s",
                        member(host, "name"), member(host, "pid"), member(host, "mode"), member(host, "restarts"),
@@ -96,25 +101,20 @@ static void host_of(struct oto_client *client, const char *node, bool json)
 
 static void channel_as_json(struct oto_client *client, const struct oto_channel *channel)
 {
-    const char *const texts[][2] = {{"topic", channel->topic},
-                                    {"node", channel->node},
-                                    {"plugin", channel->plugin},
-                                    {"plugin_version", channel->plugin_version},
-                                    {"frame_id", channel->frame_id}};
-    (void)putchar('{');
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        (void)printf("\"%s\": ", texts[i][0]);
-        json_text(stdout, texts[i][1]);
-        (void)printf(", ");
-    }
-    host_of(client, channel->node, true);
-    (void)printf("\"rate_hz\": ");
-    json_double(stdout, (double)channel->rate_num / (double)channel->rate_den);
-    (void)printf(", \"rate\": [%" PRIu64 ", %" PRIu64 "], \"schema\": \"%016" PRIx64 "\", \"samples\": %" PRIu64 ", \"ring\": %" PRIu32 ", ",
-                 channel->rate_num, channel->rate_den, channel->type_hash, oto_ring_newest(&channel->view),
-                 channel->capacity);
-    fields_as_json(&channel->type);
-    (void)printf("}\n");
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "topic", channel->topic);
+    oto_json_text(&json, "node", channel->node);
+    oto_json_text(&json, "plugin", channel->plugin);
+    oto_json_text(&json, "plugin_version", channel->plugin_version);
+    oto_json_text(&json, "frame_id", channel->frame_id);
+    host_of(client, channel->node, &json);
+    oto_json_number(&json, "rate_hz", (double)channel->rate_num / (double)channel->rate_den);
+    oto_json_format(&json, "rate", "[%" PRIu64 ", %" PRIu64 "]", channel->rate_num, channel->rate_den);
+    oto_json_format(&json, "schema", "\"%016" PRIx64 "\"", channel->type_hash);
+    oto_json_u64(&json, "samples", oto_ring_newest(&channel->view));
+    oto_json_u64(&json, "ring", channel->capacity);
+    fields_as_json(&json, &channel->type);
 }
 
 static void channel_as_text(struct oto_client *client, const struct oto_channel *channel)
@@ -122,7 +122,7 @@ static void channel_as_text(struct oto_client *client, const struct oto_channel 
     cli_print_line(stdout, "topic      %s", channel->topic);
     cli_print_line(stdout, "node       %s", channel->node);
     cli_print_line(stdout, "plugin     %s %s", channel->plugin, channel->plugin_version);
-    host_of(client, channel->node, false);
+    host_of(client, channel->node, NULL);
     if (channel->rate_num > 0) {
         (void)printf("rate       %g Hz (%" PRIu64 "/%" PRIu64 ")\n", (double)channel->rate_num / (double)channel->rate_den,
                      channel->rate_num, channel->rate_den);
@@ -144,13 +144,11 @@ static int info_remote(struct cli_source *source, const struct cli_source_option
             continue;
         }
         if (options->common.json) {
-            (void)printf("{\"topic\": ");
-            json_text(stdout, sample.topic);
-            (void)printf(", \"frame_id\": ");
-            json_text(stdout, sample.frame_id);
-            (void)printf(", ");
-            fields_as_json(sample.type);
-            (void)printf("}\n");
+            struct oto_json json = {.to = stdout};
+            oto_json_open(&json, NULL, '{');
+            oto_json_text(&json, "topic", sample.topic);
+            oto_json_text(&json, "frame_id", sample.frame_id);
+            fields_as_json(&json, sample.type);
         } else {
             cli_print_line(stdout, "topic      %s", sample.topic);
             cli_print_line(stdout, "frame_id   %s", sample.frame_id);
@@ -170,12 +168,8 @@ int cli_info(int argc, char **argv)
     argp.doc = "Describe a topic: its node, plugin, rate, record and fields.";
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
-    struct cli_source *source = malloc(sizeof *source);
+    struct cli_source *source = cli_source_open(&options);
     if (source == NULL) {
-        return cli_no_memory();
-    }
-    if (!cli_source_open(source, &options)) {
-        free(source);
         return CLI_FAILED;
     }
     int code = CLI_OK;
@@ -187,6 +181,5 @@ int cli_info(int argc, char **argv)
         channel_as_text(source->client, source->channel);
     }
     cli_source_close(source);
-    free(source);
     return code;
 }

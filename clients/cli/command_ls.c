@@ -31,39 +31,36 @@ static void list_text(const struct oto_client *client, const char *pattern)
     }
 }
 
-static void list_json(const struct oto_client *client, const char *pattern, bool first)
+static void list_json(struct oto_json *json, const struct oto_client *client, const char *pattern)
 {
-    (void)printf("%s{\"world\": ", first ? "" : ", ");
-    json_text(stdout, oto_client_header(client)->world);
-    (void)printf(", \"topics\": [");
-    const char *comma = "";
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "world", oto_client_header(client)->world);
+    oto_json_open(json, "topics", '[');
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
         if (!is_listed(client, channel, pattern)) {
             continue;
         }
-        (void)printf("%s{\"topic\": ", comma);
-        comma = ", ";
-        json_text(stdout, channel->topic);
-        (void)printf(", \"rate_hz\": ");
-        json_double(stdout, channel->rate_den > 0 ? (double)channel->rate_num / (double)channel->rate_den : 0.0);
-        (void)printf(", \"type\": ");
-        json_text(stdout, channel->type.name);
-        (void)printf(", \"plugin\": ");
-        json_text(stdout, channel->plugin);
-        (void)printf(", \"samples\": %" PRIu64 "}", oto_ring_newest(&channel->view));
+        oto_json_open(json, NULL, '{');
+        oto_json_text(json, "topic", channel->topic);
+        oto_json_number(json, "rate_hz", channel->rate_den > 0 ? (double)channel->rate_num / (double)channel->rate_den : 0.0);
+        oto_json_text(json, "type", channel->type.name);
+        oto_json_text(json, "plugin", channel->plugin);
+        oto_json_u64(json, "samples", oto_ring_newest(&channel->view));
+        oto_json_close(json, '}');
     }
-    (void)printf("]}");
+    oto_json_close(json, ']');
+    oto_json_close(json, '}');
 }
 
-static int list(const struct cli_common *common, const char *pattern, bool first)
+static int list(const struct cli_common *common, const char *pattern, struct oto_json *json)
 {
     struct oto_client *client = cli_observe(common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
     if (common->json) {
-        list_json(client, pattern, first);
+        list_json(json, client, pattern);
     } else {
         list_text(client, pattern);
     }
@@ -73,6 +70,7 @@ static int list(const struct cli_common *common, const char *pattern, bool first
 
 int cli_ls(int argc, char **argv)
 {
+    struct oto_json json = {.to = stdout};
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "[PATTERN]",
                      "List the running worlds and their topics: rate, record, plugin, samples so far. PATTERN, such as "
@@ -89,21 +87,22 @@ int cli_ls(int argc, char **argv)
         return CLI_FAILED;
     }
     if (simple.common.json) {
-        (void)printf("[");
+        oto_json_open(&json, NULL, '[');
     }
     if (named) {
-        code = list(&simple.common, simple.arguments[0], true);
+        code = list(&simple.common, simple.arguments[0], &json);
         first = false;
     }
     for (size_t i = 0; i < count && !named; i++) {
         if (worlds[i].alive) {
             simple.common.world = worlds[i].name;
-            code |= list(&simple.common, simple.arguments[0], first);
+            code |= list(&simple.common, simple.arguments[0], &json);
             first = false;
         }
     }
     if (simple.common.json) {
-        (void)printf("]\n");
+        oto_json_close(&json, ']');
+        oto_json_more(&json, "\n", 1);
     } else if (first) {
         (void)fprintf(stderr, "otolith: no world is running; `otolith run WORLD` starts one\n");
         code = CLI_FAILED;

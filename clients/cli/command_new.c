@@ -133,7 +133,7 @@ static void print_made(const struct template *template, const char *name, char *
     for (uint32_t i = 0; i < MOST_FILES && paths[i] != NULL; i++) {
         if (json) {
             (void)fputs(i > 0 ? ", " : "", stdout);
-            json_text(stdout, paths[i]);
+            oto_json_put_text(stdout, paths[i]);
         } else {
             cli_print_line(stdout, "  %s", paths[i]);
         }

@@ -7,31 +7,28 @@
 #include "base/pattern.h"
 
 struct listing {
-    bool json;
+    struct oto_json *json; /* NULL: text */
     bool value_only;
-    bool first;
 };
 
 static void print_param(void *context, const struct oto_param_info *info)
 {
-    struct listing *listing = context;
-    if (listing->json) {
-        (void)printf("%s{\"param\": ", listing->first ? "" : ", ");
-        json_text(stdout, info->key);
-        (void)printf(", \"value\": ");
-        json_text(stdout, info->value);
-        (void)printf(", \"unit\": ");
-        json_text(stdout, info->unit);
-        (void)printf(", \"runtime\": %s, \"text\": ", info->runtime ? "true" : "false");
-        json_text(stdout, info->text);
-        (void)printf("}");
+    const struct listing *listing = context;
+    struct oto_json *json = listing->json;
+    if (json != NULL) {
+        oto_json_open(json, NULL, '{');
+        oto_json_text(json, "param", info->key);
+        oto_json_text(json, "value", info->value);
+        oto_json_text(json, "unit", info->unit);
+        oto_json_flag(json, "runtime", info->runtime);
+        oto_json_text(json, "text", info->text);
+        oto_json_close(json, '}');
     } else if (listing->value_only) {
         cli_print_line(stdout, "%s", info->value);
     } else {
         cli_print_line(stdout, "%-48s %-28s %-10s %s%s", info->key, info->value, cli_shown_unit(info->unit), info->text,
                        info->runtime ? "" : " (fixed while running)");
     }
-    listing->first = false;
 }
 
 int cli_get(int argc, char **argv)
@@ -43,14 +40,16 @@ int cli_get(int argc, char **argv)
         return CLI_FAILED;
     }
     struct oto_error error = {0};
-    struct listing listing = {.json = simple.common.json, .value_only = simple.count == 2, .first = true};
-    if (listing.json) {
-        (void)printf("[");
+    struct oto_json json = {.to = stdout};
+    struct listing listing = {.json = simple.common.json ? &json : NULL, .value_only = simple.count == 2};
+    if (simple.common.json) {
+        oto_json_open(&json, NULL, '[');
     }
     const enum oto_status status =
         oto_control_get(client, simple.arguments[0], simple.arguments[1], print_param, &listing, &error);
-    if (listing.json) {
-        (void)printf("]\n");
+    if (simple.common.json) {
+        oto_json_close(&json, ']');
+        oto_json_more(&json, "\n", 1);
     }
     oto_client_close(client);
     return status == OTO_OK ? CLI_OK : cli_say(&error);
@@ -68,19 +67,10 @@ int cli_set(int argc, char **argv)
         return CLI_FAILED;
     }
     struct oto_error error = {0};
-    struct oto_reply reply;
+    struct oto_reply reply = {0};
+    const bool many = srv_is_pattern(simple.arguments[0]);
     const enum oto_status status =
         oto_control_set(client, simple.arguments[0], simple.arguments[1], simple.arguments[2], &reply, &error);
-    oto_client_close(client);
-    if (status != OTO_OK) {
-        return cli_say(&error);
-    }
-    if (simple.common.json) {
-        (void)printf("{\"tick\": %" PRIu64 "}\n", reply.tick);
-    } else {
-        const bool many = srv_is_pattern(simple.arguments[0]);
-        (void)printf("%s: %s = %s%s%s from tick %" PRIu64 "\n", simple.arguments[0], simple.arguments[1], simple.arguments[2],
-                     many ? " at " : "", many ? reply.text : "", reply.tick);
-    }
-    return CLI_OK;
+    return cli_finish(client, &simple.common, status, &reply, &error, "%s: %s = %s%s%s from tick %" PRIu64, simple.arguments[0],
+                      simple.arguments[1], simple.arguments[2], many ? " at " : "", many ? reply.text : "", reply.tick);
 }

@@ -198,9 +198,9 @@ static enum oto_status write_picture(const struct options *options, const struct
 static void json_range(const char *key, double low, double high)
 {
     (void)printf(", \"%s\": [", key);
-    json_double(stdout, low);
+    oto_json_put_number(stdout, low);
     (void)fputs(", ", stdout);
-    json_double(stdout, high);
+    oto_json_put_number(stdout, high);
     (void)fputc(']', stdout);
 }
 
@@ -212,11 +212,11 @@ static void print_curve(const struct options *options, size_t index, const struc
         high = fmax(high, curve->points[i].y);
     }
     (void)fputs(index > 0 ? ", {\"name\": " : "{\"name\": ", stdout);
-    json_text(stdout, curve->name);
+    oto_json_put_text(stdout, curve->name);
     (void)fputs(", \"file\": ", stdout);
-    json_text(stdout, options->files[index / (size_t)options->column_count]);
+    oto_json_put_text(stdout, options->files[index / (size_t)options->column_count]);
     (void)fputs(", \"column\": ", stdout);
-    json_text(stdout, options->columns[index % (size_t)options->column_count]);
+    oto_json_put_text(stdout, options->columns[index % (size_t)options->column_count]);
     (void)printf(", \"points\": %zu", curve->count);
     json_range("x", curve->points[0].x, curve->points[curve->count - 1].x);
     json_range("y", low, high);
@@ -226,7 +226,7 @@ static void print_curve(const struct options *options, size_t index, const struc
 static void print_json(const struct options *options, const struct picture *picture)
 {
     (void)fputs("{\"out\": ", stdout);
-    json_text(stdout, options->out);
+    oto_json_put_text(stdout, options->out);
     (void)fputs(", \"curves\": [", stdout);
     for (size_t i = 0; i < picture->count; i++) {
         print_curve(options, i, &picture->curves[i]);

@@ -15,7 +15,8 @@ static enum oto_status open_plugin(const char *name, struct oto_plugin **plugin,
 }
 
 struct list {
-    bool json, first, failed;
+    struct oto_json *json; /* NULL: text */
+    bool failed;
 };
 
 static void list_one(void *context, const char *name)
@@ -29,31 +30,42 @@ static void list_one(void *context, const char *name)
         return;
     }
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
-    if (list->json) {
-        (void)fputs(list->first ? "{\"plugin\": " : ", {\"plugin\": ", stdout);
-        json_text(stdout, descriptor->id);
-        (void)fputs(", \"kind\": ", stdout);
-        json_text(stdout, descriptor->kind);
-        (void)fputs(", \"version\": ", stdout);
-        json_text(stdout, descriptor->version);
-        (void)fputs(", \"path\": ", stdout);
-        json_text(stdout, oto_plugin_path(plugin));
-        (void)fputs(", \"text\": ", stdout);
-        json_text(stdout, descriptor->text);
-        (void)fputc('}', stdout);
+    if (list->json != NULL) {
+        oto_json_open(list->json, NULL, '{');
+        oto_json_text(list->json, "plugin", descriptor->id);
+        oto_json_text(list->json, "kind", descriptor->kind);
+        oto_json_text(list->json, "version", descriptor->version);
+        oto_json_text(list->json, "path", oto_plugin_path(plugin));
+        oto_json_text(list->json, "text", descriptor->text);
+        oto_json_close(list->json, '}');
     } else {
         cli_print_line(stdout, "%-30s %-10s %-8s %s", descriptor->id, descriptor->kind, descriptor->version, descriptor->text);
     }
-    list->first = false;
     (void)oto_plugin_close(plugin);
 }
 
-static enum oto_status list_plugins(bool json, bool *failed, struct oto_error *error)
+/* Begins or ends a list on standard output, if there is one. */
+static void open_list(struct oto_json *json)
 {
-    struct list list = {.json = json, .first = true};
-    (void)fputs(json ? "[" : "", stdout);
+    if (json != NULL) {
+        oto_json_open(json, NULL, '[');
+    }
+}
+
+static void close_list(struct oto_json *json)
+{
+    if (json != NULL) {
+        oto_json_close(json, ']');
+        oto_json_more(json, "\n", 1);
+    }
+}
+
+static enum oto_status list_plugins(struct oto_json *json, bool *failed, struct oto_error *error)
+{
+    struct list list = {.json = json};
+    open_list(json);
     const enum oto_status status = oto_plugin_each(list_one, &list, error);
-    (void)fputs(json ? "]\n" : "", stdout);
+    close_list(json);
     *failed = list.failed;
     return status;
 }
@@ -86,68 +98,45 @@ int cli_plugins(int argc, char **argv)
     static const struct argp argp = {.options = rows, .parser = parse_plugins, .children = children,
                                      .doc = "List the plugins that a world file can name: kind, version, and what each is."};
     struct plugins_options options = {0};
+    struct oto_json json = {.to = stdout};
     struct oto_error error = {0};
     bool failed = false;
     cli_parse(&argp, argc, argv, &options);
     const enum oto_status status = options.digest_file != NULL ? oto_plugin_write_digest(options.digest_file, &error)
-                                                               : list_plugins(options.common.json, &failed, &error);
+                                                               : list_plugins(options.common.json ? &json : NULL, &failed, &error);
     return status != OTO_OK ? cli_say(&error) : failed ? CLI_FAILED : CLI_OK;
 }
 
 /* ---- parameters ---- */
 
-/* The accepted values: "0 to 1", "above 0, to 5", "mems|mavs"; "" for any finite number. Words beside a number are appended. */
-static void describe_range(const struct oto_param *param, char *text, size_t bytes)
-{
-    if (param->type == OTO_PARAM_BOOL) {
-        (void)snprintf(text, bytes, "true|false");
-        return;
-    }
-    const bool limited = param->minimum != 0.0 || param->maximum != 0.0, words_only = param->type == OTO_PARAM_I64;
-    size_t used = 0;
-    text[0] = '\0';
-    if (limited && !(words_only && param->name_count > 0)) {
-        const bool open = (param->flags & OTO_PARAM_OPEN_MIN) != 0;
-        used = (size_t)snprintf(text, bytes, "%s%g%s to %g", open ? "above " : "", param->minimum, open ? "," : "", param->maximum);
-    } else if (param->name_count > 0 && !words_only) {
-        used = (size_t)snprintf(text, bytes, "number");
-    }
-    for (uint32_t i = 0; i < param->name_count && used < bytes; i++) {
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? "|" : "", param->names[i].name);
-    }
-}
-
-static void print_param(const struct oto_param *param, const char *value, bool json, bool first)
+static void print_param(const struct oto_param *param, const char *value, struct oto_json *json)
 {
     char range[256];
     const bool required = (param->flags & OTO_PARAM_REQUIRED) != 0, runtime = (param->flags & OTO_PARAM_RUNTIME) != 0;
-    describe_range(param, range, sizeof range);
-    if (!json) {
-        cli_print_line(stdout, "%-44s %-20s %-10s %-18s %s%s", param->key, required ? "(required)" : value,
-                       cli_shown_unit(param->unit != NULL ? param->unit : ""), range, param->text,
-                       runtime ? "" : " (fixed while running)");
+    const char *unit = param->unit != NULL ? param->unit : "";
+    oto_param_describe_range(param, range, sizeof range);
+    if (json == NULL) {
+        cli_print_line(stdout, "%-44s %-20s %-10s %-18s %s%s", param->key, required ? "(required)" : value, cli_shown_unit(unit), range,
+                       param->text, runtime ? "" : " (fixed while running)");
         return;
     }
-    (void)fputs(first ? "{\"param\": " : ", {\"param\": ", stdout);
-    json_text(stdout, param->key);
-    (void)fputs(", \"default\": ", stdout);
-    json_text(stdout, required ? "" : value);
-    (void)fputs(", \"unit\": ", stdout);
-    json_text(stdout, param->unit != NULL ? param->unit : "");
-    (void)fputs(", \"accepted\": ", stdout);
-    json_text(stdout, range);
-    (void)printf(", \"required\": %s, \"runtime\": %s, \"text\": ", required ? "true" : "false", runtime ? "true" : "false");
-    json_text(stdout, param->text);
-    (void)fputc('}', stdout);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "param", param->key);
+    oto_json_text(json, "default", required ? "" : value);
+    oto_json_text(json, "unit", unit);
+    oto_json_text(json, "accepted", range);
+    oto_json_flag(json, "required", required);
+    oto_json_flag(json, "runtime", runtime);
+    oto_json_text(json, "text", param->text);
+    oto_json_close(json, '}');
 }
 
-static enum oto_status print_params(const struct oto_plugin_descriptor *descriptor, bool json, struct oto_error *error)
+static enum oto_status print_params(const struct oto_plugin_descriptor *descriptor, struct oto_json *json, struct oto_error *error)
 {
     struct oto_params defaults = {0};
     char value[VALUE_BYTES];
-    bool first = true;
     enum oto_status status = oto_params_default(descriptor, &defaults, error);
-    (void)fputs(json ? "[" : "", stdout);
+    open_list(json);
     for (uint32_t i = 0; i < descriptor->param_count && status == OTO_OK; i++) {
         const struct oto_param *param = &descriptor->params[i];
         if (param->type == OTO_PARAM_IGNORED) {
@@ -155,11 +144,10 @@ static enum oto_status print_params(const struct oto_plugin_descriptor *descript
         }
         status = oto_params_get(descriptor, param->key, &defaults, value, sizeof value, error);
         if (status == OTO_OK) {
-            print_param(param, value, json, first);
-            first = false;
+            print_param(param, value, json);
         }
     }
-    (void)fputs(json ? "]\n" : "", stdout);
+    close_list(json);
     oto_params_free(&defaults);
     return status;
 }
@@ -167,6 +155,7 @@ static enum oto_status print_params(const struct oto_plugin_descriptor *descript
 int cli_plugin_params(int argc, char **argv)
 {
     struct cli_simple simple;
+    struct oto_json json = {.to = stdout};
     struct oto_error error = {0};
     struct oto_plugin *plugin = NULL;
     cli_parse_simple(argc, argv, "PLUGIN|FILE.so",
@@ -174,7 +163,7 @@ int cli_plugin_params(int argc, char **argv)
                      "running node.", 1, 1, &simple);
     enum oto_status status = open_plugin(simple.arguments[0], &plugin, &error);
     if (status == OTO_OK) {
-        status = print_params(oto_plugin_descriptor(plugin), simple.common.json, &error);
+        status = print_params(oto_plugin_descriptor(plugin), simple.common.json ? &json : NULL, &error);
         (void)oto_plugin_close(plugin);
     }
     return status == OTO_OK ? CLI_OK : cli_say(&error);

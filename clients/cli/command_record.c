@@ -127,7 +127,7 @@ static struct oto_client *open_world(const struct options *options)
 static void print_json(const char *path, const struct recording_counts *counts)
 {
     (void)fputs("{\"file\": ", stdout);
-    json_text(stdout, path);
+    oto_json_put_text(stdout, path);
     (void)printf(", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", counts->samples, counts->lost);
 }
 

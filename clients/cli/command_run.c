@@ -65,13 +65,18 @@ static void print_hints(struct oto_client *client)
         return;
     }
     const char *otolith = own_name();
+    char publisher[PATH_MAX + OTO_WORLD_NAME_BYTES + 24];
+    struct oto_reply facts;
+    (void)snprintf(publisher, sizeof publisher, "ipc://%s/%s/pub.ipc", directory, oto_client_header(client)->world);
     (void)printf("In a second terminal:\n"
                  "  %s echo %s -n 3\n"
                  "  %s set %s accelerometer.constant_bias_m_s2 '[1, 0, 0]'\n"
-                 "  %s swap %s %s\n"
-                 "  nngcat --sub --dial ipc://%s/%s/pub.ipc --subscribe %s --quoted\n\n",
-                 otolith, shown->topic, otolith, shown->node, otolith, shown->node, shown->plugin, directory,
-                 oto_client_header(client)->world, shown->topic);
+                 "  %s swap %s %s\n",
+                 otolith, shown->topic, otolith, shown->node, otolith, shown->node, shown->plugin);
+    if (oto_control_info(client, &facts, &error) == OTO_OK && strstr(facts.text, publisher) != NULL) {
+        (void)printf("  nngcat --sub --dial %s --subscribe %s --quoted\n", publisher, shown->topic);
+    }
+    (void)printf("\n");
     (void)fflush(stdout);
 }
 

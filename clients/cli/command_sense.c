@@ -340,9 +340,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static void print_json(const struct run *run)
 {
     (void)fputs("{\"out\": ", stdout);
-    json_text(stdout, run->options->out);
+    oto_json_put_text(stdout, run->options->out);
     (void)fputs(", \"rate_hz\": ", stdout);
-    json_double(stdout, run->setup.rate_hz);
+    oto_json_put_number(stdout, run->setup.rate_hz);
     (void)printf(", \"rows\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"discarded\": %" PRIu64 ", \"warned\": %" PRIu64 "}\n", run->rows,
                  run->seq, run->discarded, run->warned);
 }

@@ -120,7 +120,7 @@ static void print(const struct request *request, const struct oto_reply *reply, 
     if (request->common.json) {
         (void)printf("{\"done\": \"%s\", \"tick\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"text\": ", what, reply->tick,
                      ticks);
-        json_text(stdout, reply->text);
+        oto_json_put_text(stdout, reply->text);
         (void)printf("}\n");
     } else {
         cli_print_line(stdout, "%s at tick %" PRIu64 ": %s", what, reply->tick, reply->text);

@@ -13,7 +13,7 @@ static void print_json(const struct sweep_spec *spec, const struct sweep_rows *r
                        const char *directory)
 {
     (void)fputs("{\"directory\": ", stdout);
-    json_text(stdout, directory);
+    oto_json_put_text(stdout, directory);
     (void)printf(", \"runs\": %" PRIu64 ", \"failed\": %" PRIu64, rows->shard.end - rows->shard.first, rows->failed);
     if (summary != NULL) {
         (void)fputs(", \"combinations\": ", stdout);
@@ -254,12 +254,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case OPTION_TASKS: options->tasks = cli_option_count(state, "--tasks", argument, 1, SWEEP_MOST_RUNS); return 0;
     case OPTION_RETRY: options->retry_failed = true; return 0;
     case OPTION_PYTHON: options->python = argument; return 0;
-    case ARGP_KEY_ARG:
-        if (options->spec != NULL) {
-            argp_error(state, "unexpected argument '%s'", argument);
-        }
-        options->spec = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &options->spec, argument); return 0;
     case ARGP_KEY_END: require(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -270,9 +265,8 @@ int cli_sweep(int argc, char **argv)
     static const struct argp_child children[] = {{&cli_json_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = option_table, .parser = parse, .args_doc = "SPEC.yaml", .doc = doc, .children = children};
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct sweep_options options = {.python = "/usr/bin/python3", .shard_number = 1, .shard_of = 1,
-                                    .jobs = processors > 0 && processors < SWEEP_MOST_JOBS ? (uint32_t)processors : 1};
+                                    .jobs = cli_processors(SWEEP_MOST_JOBS)};
     struct oto_error error = {0};
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();

@@ -165,7 +165,7 @@ static void print_nodes(const struct side *a, const struct verdict *verdict, boo
         }
         if (json) {
             (void)fputs(shown > 0 ? ", " : "", stdout);
-            json_text(stdout, a->names[i]);
+            oto_json_put_text(stdout, a->names[i]);
         } else if (shown < MOST_SHOWN) {
             (void)fputs(shown > 0 ? ", " : "", stdout);
             oto_plain_text_put(stdout, a->names[i]);

@@ -14,6 +14,7 @@
 #include "attach/mirror.h"
 #include "base/duration.h"
 #include "base/file_kind.h"
+#include "base/json.h"
 #include "base/monotonic.h"
 #include "base/plain_text.h"
 
@@ -335,6 +336,45 @@ static const struct argp_option common_options[] = {
     {"role", KEY_ROLE, "ROLE", 0, "observe, operate or admin: attach with at most this role", 10},
     {0},
 };
+
+void cli_take_argument(const struct argp_state *state, const char **place, const char *argument)
+{
+    if (*place != NULL) {
+        argp_error(state, "'%s' is one argument too many", argument);
+    }
+    *place = argument;
+}
+
+uint32_t cli_processors(uint32_t most)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 0 && processors < (long)most ? (uint32_t)processors : 1;
+}
+
+int cli_finish(struct oto_client *client, const struct cli_common *common, enum oto_status status, const struct oto_reply *reply,
+               const struct oto_error *error, const char *format, ...)
+{
+    char line[4600];
+    va_list arguments;
+    oto_client_close(client);
+    if (status != OTO_OK) {
+        return cli_say(error);
+    }
+    if (common->json) {
+        struct oto_json json = {.to = stdout};
+        oto_json_open(&json, NULL, '{');
+        oto_json_u64(&json, "tick", reply->tick);
+        oto_json_text(&json, "text", reply->text);
+        oto_json_close(&json, '}');
+        oto_json_more(&json, "\n", 1);
+        return CLI_OK;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    cli_print_line(stdout, "%s", line);
+    return CLI_OK;
+}
 
 void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument)
 {

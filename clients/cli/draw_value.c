@@ -118,7 +118,7 @@ enum oto_status cli_draw_value(const struct oto_value *law, uint64_t seed, char 
 static void write_quoted(FILE *to, const char *text)
 {
     if (strpbrk(text, "\n\r\t") != NULL) {
-        json_text(to, text);
+        oto_json_put_text(to, text);
         return;
     }
     (void)fputc('\'', to);
@@ -162,11 +162,11 @@ static void scalar_json(FILE *to, const struct oto_value *value)
     char *end;
     const double number = strtod(value->text, &end);
     if (!value->quoted && end != value->text && *end == '\0' && isfinite(number)) {
-        json_double(to, number);
+        oto_json_put_number(to, number);
     } else if (!value->quoted && (strcmp(value->text, "true") == 0 || strcmp(value->text, "false") == 0)) {
         (void)fputs(value->text, to);
     } else {
-        json_text(to, value->text);
+        oto_json_put_text(to, value->text);
     }
 }
 
@@ -181,7 +181,7 @@ void cli_value_json(FILE *to, const struct oto_value *value)
     for (uint32_t i = 0; i < value->count; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
         if (is_map) {
-            json_text(to, value->items[i]->key);
+            oto_json_put_text(to, value->items[i]->key);
             (void)fputs(": ", to);
         }
         cli_value_json(to, value->items[i]);

@@ -1,35 +1,17 @@
 #include "json.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
-
-#include "base/json_text.h"
-
-void json_text(FILE *to, const char *text)
-{
-    oto_json_text(to, text);
-}
-
-void json_double(FILE *to, double number)
-{
-    if (!isfinite(number)) {
-        (void)fputs("null", to);
-        return;
-    }
-    char text[OTO_DECIMAL_BYTES];
-    (void)fputs(oto_shortest_decimal(number, text), to);
-}
 
 void json_member(FILE *to, const char *before, const char *key, double number)
 {
     (void)fprintf(to, "%s\"%s\": ", before, key);
-    json_double(to, number);
+    oto_json_put_number(to, number);
 }
 
 void json_line(FILE *to, const char *text)
 {
-    /* A line break between tokens only: json_text() escapes those of strings. */
+    /* A line break between tokens only: oto_json_put_text() escapes those of strings. */
     for (const char *c = text; *c != '\0'; c++) {
         if (*c == '\n') {
             c += strspn(c + 1, " ");
@@ -43,13 +25,13 @@ void json_line(FILE *to, const char *text)
 static void json_element(FILE *to, const struct oto_field *field, const void *payload, uint32_t element)
 {
     if (field->type == OTO_FIELD_F64 || field->type == OTO_FIELD_F32) {
-        json_double(to, oto_field_number(field, payload, element));
+        oto_json_put_number(to, oto_field_number(field, payload, element));
         return;
     }
     char text[OTO_RECORD_MAX_BYTES + 1];
     (void)oto_field_format(field, payload, element, text, sizeof text);
     if (field->type == OTO_FIELD_TEXT) {
-        json_text(to, text);
+        oto_json_put_text(to, text);
     } else {
         (void)fputs(text, to);
     }
@@ -77,7 +59,7 @@ static void json_fields(FILE *to, const struct oto_field *fields, uint32_t count
         const char *dot = strchr(name, '.');
         (void)fputs(i > 0 ? ", " : "", to);
         if (dot == NULL) {
-            json_text(to, name);
+            oto_json_put_text(to, name);
             (void)fputs(": ", to);
             json_value(to, &fields[i], payload);
             i++;
@@ -100,7 +82,7 @@ void json_sample(FILE *to, const struct oto_record_type *type, const char *frame
 {
     (void)fprintf(to, "{\"header\": {\"seq\": %" PRIu64 ", \"stamp\": {\"sec\": %" PRId64 ", \"nanosec\": %" PRId64 "}, \"frame_id\": ",
                   head->seq, head->t_ns / 1000000000, head->t_ns % 1000000000);
-    json_text(to, frame_id);
+    oto_json_put_text(to, frame_id);
     (void)fputs("}, ", to);
     json_fields(to, type->fields, type->field_count, 0, payload);
     (void)fprintf(to, ", \"otolith\": {\"sensor_time_ns\": %" PRId64 ", \"flags\": %" PRIu32 "}}", head->sensor_time_ns,

@@ -1,13 +1,12 @@
-/* Writing JSON: strings with control characters escaped, doubles in the shortest form that reads back, NaN and inf as null. */
+/* JSON of the commands: members, and samples. Texts and numbers: base/json.h. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "otolith/client.h"
 
-void json_text(FILE *to, const char *text);
-void json_double(FILE *to, double number);
 /* Writes `before`, the key and the number. */
 void json_member(FILE *to, const char *before, const char *key, double number);
 /* Writes JSON text in one line: line breaks and the indentation after them become one space. */

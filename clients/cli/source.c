@@ -22,12 +22,7 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
         }
         options->nng = strcmp(argument, "nng") == 0;
         return 0;
-    case ARGP_KEY_ARG:
-        if (options->topic != NULL) {
-            argp_error(state, "one topic is expected; '%s' is one argument too many", argument);
-        }
-        options->topic = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &options->topic, argument); return 0;
     case ARGP_KEY_END:
         if (options->topic == NULL) {
             argp_error(state, "a topic is missing; otolith ls lists the topics");
@@ -93,23 +88,29 @@ static enum oto_status open_shm(struct cli_source *source, const char *topic, st
     return source->row_count > 0 ? OTO_OK : oto_fail(error, OTO_NOT_FOUND, "no topic matches '%s'; otolith ls lists the topics", topic);
 }
 
-bool cli_source_open(struct cli_source *source, const struct cli_source_options *options)
+struct cli_source *cli_source_open(const struct cli_source_options *options)
 {
+    struct cli_source *source = calloc(1, sizeof *source);
     struct oto_error error = {0};
     enum oto_status status = OTO_OK;
     char url[1024] = "";
     const char *topic = options->topic;
-    memset(source, 0, sizeof *source);
+    if (source == NULL) {
+        (void)cli_no_memory();
+        return NULL;
+    }
     source->follow = options->follow;
     if (srv_is_pattern(topic) && !options->many) {
         (void)oto_fail(&error, OTO_INVALID, "'%s' is a pattern, and one topic is expected; otolith ls '%s' lists its topics", topic, topic);
         (void)cli_say(&error);
-        return false;
+        cli_source_close(source);
+        return NULL;
     }
     if (options->remote.url == NULL) {
         source->client = cli_observe(&options->common, options->topic);
         if (source->client == NULL) {
-            return false;
+            cli_source_close(source);
+            return NULL;
         }
         status = open_shm(source, topic, &error);
         if (status == OTO_OK && options->nng) {
@@ -125,8 +126,9 @@ bool cli_source_open(struct cli_source *source, const struct cli_source_options 
     if (status != OTO_OK) {
         (void)cli_say(&error);
         cli_source_close(source);
+        return NULL;
     }
-    return status == OTO_OK;
+    return source;
 }
 
 void cli_source_close(struct cli_source *source)
@@ -134,7 +136,7 @@ void cli_source_close(struct cli_source *source)
     oto_subscriber_close(source->subscriber);
     oto_client_close(source->client);
     free(source->rows);
-    memset(source, 0, sizeof *source);
+    free(source);
 }
 
 static enum oto_status follow_shm(struct cli_source *source, struct oto_error *error)

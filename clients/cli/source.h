@@ -35,8 +35,8 @@ struct cli_source {
     unsigned char payload[OTO_RECORD_MAX_BYTES];
 };
 
-/* Prints an error and returns false on failure. */
-bool cli_source_open(struct cli_source *source, const struct cli_source_options *options);
+/* NULL on failure, after the error is printed. */
+struct cli_source *cli_source_open(const struct cli_source_options *options);
 void cli_source_close(struct cli_source *source);
 /*
  * Gets the next sample. It may be of the next run of the world: then stderr has a line about it, and the epoch of the sample

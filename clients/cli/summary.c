@@ -22,9 +22,9 @@ static void topic_json(FILE *to, const struct oto_channel *channel, const struct
     struct oto_sample_head head;
     const uint64_t samples = oto_ring_newest(&channel->view);
     (void)fputs("    ", to);
-    json_text(to, channel->topic);
+    oto_json_put_text(to, channel->topic);
     (void)fprintf(to, ": {\"samples\": %" PRIu64 ", \"rate_hz\": ", samples);
-    json_double(to, sim_s > 0.0 ? (double)samples / sim_s : 0.0);
+    oto_json_put_number(to, sim_s > 0.0 ? (double)samples / sim_s : 0.0);
     (void)fprintf(to, ", \"lost\": %" PRIu64, row != NULL ? row->lost : 0);
     if (row != NULL) {
         (void)fprintf(to, ", \"stale\": %" PRIu64, row->stale);
@@ -50,10 +50,10 @@ static enum oto_status write_all(FILE *to, struct oto_client *client, const stru
     (void)oto_client_clock(client, &clock);
     const double sim_s = (double)clock.sim_time_ns * 1e-9;
     (void)fputs("{\n  \"world\": ", to);
-    json_text(to, header->world);
+    oto_json_put_text(to, header->world);
     (void)fprintf(to, ",\n  \"seed\": %" PRIu64 ",\n  \"ticks\": %" PRIu64 ",\n  \"sim_time_ns\": %" PRId64 ",\n  \"state_hash\": \"%016" PRIx64 "\",\n  \"real_time_factor\": ",
                   header->seed, clock.tick, clock.sim_time_ns, clock.state_hash);
-    json_double(to, wall_ns > 0 ? (double)clock.sim_time_ns / (double)wall_ns : 0.0);
+    oto_json_put_number(to, wall_ns > 0 ? (double)clock.sim_time_ns / (double)wall_ns : 0.0);
     (void)fputs(",\n", to);
     histogram_json(to, "tick_ns", &header->work);
     histogram_json(to, "lateness_ns", &header->lateness);

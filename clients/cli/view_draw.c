@@ -272,31 +272,31 @@ void view_line(struct view *view, FILE *to)
 static void json_histogram(const char *key, const struct oto_histogram *histogram, FILE *to)
 {
     (void)fprintf(to, ", \"%s\": {\"p50\": ", key);
-    json_double(to, oto_histogram_quantile_us(histogram, 0.5));
+    oto_json_put_number(to, oto_histogram_quantile_us(histogram, 0.5));
     (void)fputs(", \"p99\": ", to);
-    json_double(to, oto_histogram_quantile_us(histogram, 0.99));
+    oto_json_put_number(to, oto_histogram_quantile_us(histogram, 0.99));
     (void)fputs(", \"max\": ", to);
-    json_double(to, max_us(histogram));
+    oto_json_put_number(to, max_us(histogram));
     (void)fputc('}', to);
 }
 
 static void json_row(const struct view_row *row, FILE *to)
 {
     (void)fputs("{\"topic\": ", to);
-    json_text(to, row->channel->topic);
+    oto_json_put_text(to, row->channel->topic);
     (void)fputs(", \"rate_hz\": ", to);
-    json_double(to, row->rate_hz);
+    oto_json_put_number(to, row->rate_hz);
     (void)fprintf(to, ", \"samples\": %" PRIu64, row->samples);
     if (row->field == NULL) {
         (void)fputs(", \"event\": ", to);
-        json_text(to, row->event);
+        oto_json_put_text(to, row->event);
     } else {
         (void)fputs(", \"field\": ", to);
-        json_text(to, row->field->name);
+        oto_json_put_text(to, row->field->name);
         (void)fputs(", \"unit\": ", to);
-        json_text(to, row->field->unit);
+        oto_json_put_text(to, row->field->unit);
         (void)fputs(", \"last\": ", to);
-        json_double(to, row->last);
+        oto_json_put_number(to, row->last);
     }
     (void)fputc('}', to);
 }
@@ -305,9 +305,9 @@ static void json_timing(const struct view *view, FILE *to)
 {
     const struct oto_segment_header *header = oto_client_header(view->client);
     (void)fputs(", \"state\": ", to);
-    json_text(to, state_text(header));
+    oto_json_put_text(to, state_text(header));
     (void)fprintf(to, ", \"tick\": %" PRIu64 ", \"real_time_factor\": ", view->clock.tick);
-    json_double(to, view->clock.real_time_factor);
+    oto_json_put_number(to, view->clock.real_time_factor);
     (void)fprintf(to, ", \"late\": %" PRIu64 ", \"overruns\": %" PRIu64, counter_of(header, OTO_COUNTER_LATE),
                   counter_of(header, OTO_COUNTER_OVERRUNS));
     json_histogram("lateness_us", &header->lateness, to);
@@ -317,7 +317,7 @@ static void json_timing(const struct view *view, FILE *to)
 void view_json(struct view *view, FILE *to)
 {
     (void)fputs("{\"world\": ", to);
-    json_text(to, oto_client_header(view->client)->world);
+    oto_json_put_text(to, oto_client_header(view->client)->world);
     (void)fprintf(to, ", \"t_ns\": %" PRId64, view->clock.sim_time_ns);
     if (!view->is_mirror) {
         json_timing(view, to);

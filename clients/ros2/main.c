@@ -49,6 +49,10 @@ static void report(void *context)
         srv_program_print(program, "a reader does not acknowledge: %" PRIu64 " messages dropped, %" PRIu64 " in all", now.dropped - before->dropped,
                           now.dropped);
     }
+    if (now.resent_bytes > before->resent_bytes) {
+        srv_program_print(program, "a reader missed messages: %" PRIu64 " bytes sent again; older ones are lost to it",
+                          now.resent_bytes - before->resent_bytes);
+    }
     if (now.lost > before->lost) {
         srv_program_print(program, "%" PRIu64 " records lost in the rings, %" PRIu64 " in all", now.lost - before->lost, now.lost);
     }

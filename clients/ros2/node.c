@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <dds/ddsc/dds_statistics.h>
+
 #include "discovery.h"
 #include "serialised.h"
 #include "type_hash.h"
@@ -289,6 +291,15 @@ enum oto_status ros2_node_declare(struct ros2_node *node, enum ros2_kind kind, c
 bool ros2_write(int32_t endpoint, const void *data, size_t bytes)
 {
     return ros2_serialised_write(endpoint, data, bytes) == DDS_RETCODE_OK;
+}
+
+uint64_t ros2_resent_bytes(int32_t endpoint)
+{
+    struct dds_statistics *statistics = dds_create_statistics(endpoint);
+    const struct dds_stat_keyvalue *resent = dds_lookup_statistic(statistics, "rexmit_bytes");
+    const uint64_t bytes = resent != NULL ? resent->u.u64 : 0;
+    dds_delete_statistics(statistics);
+    return bytes;
 }
 
 bool ros2_take(int32_t endpoint, void *data, size_t capacity, size_t *bytes, uint64_t *writer)

@@ -47,6 +47,8 @@ enum oto_status ros2_node_declare(struct ros2_node *node, enum ros2_kind kind, c
 
 /* Sends a message without waiting. False: the message was dropped, because a reliable reader does not read. */
 bool ros2_write(int32_t endpoint, const void *data, size_t bytes);
+/* Bytes of messages that a writer sent once more, because a reader asked for them. */
+uint64_t ros2_resent_bytes(int32_t endpoint);
 /* Takes a message and the handle of its writer; false: there is none. A message larger than `capacity` gives *bytes 0. */
 bool ros2_take(int32_t endpoint, void *data, size_t capacity, size_t *bytes, uint64_t *writer);
 /* True if the participant whose writer sent a request reads the replies, or has left. */

@@ -231,7 +231,21 @@ void ros2_topics_pass(struct ros2_topics *topics)
     }
 }
 
+/* Latched topics do not count: a late reader asks for their history. */
+static uint64_t resent_bytes(const struct source *source)
+{
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < source->count; k++) {
+        const struct output *output = &source->outputs[k];
+        bytes += output->is_view && output->view == OTO_ROS_LOG ? 0 : ros2_resent_bytes(output->writer);
+    }
+    return bytes;
+}
+
 void ros2_topics_count(const struct ros2_topics *topics, struct ros2_topics_counts *counts)
 {
     *counts = topics->counts;
+    for (uint32_t i = 0; i < topics->count; i++) {
+        counts->resent_bytes += resent_bytes(&topics->sources[i]);
+    }
 }

@@ -18,6 +18,7 @@ struct ros2_topics_options {
 
 struct ros2_topics_counts {
     uint64_t sent, dropped; /* messages */
+    uint64_t resent_bytes;  /* once more, to readers that missed messages of this run's topics */
     uint64_t lost;          /* records that were overwritten in their ring before they were read */
     uint64_t out_of_range;  /* records whose time a ROS stamp cannot have */
 };

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "otolith/channel.h"
-#include "otolith/segment.h"
+#include "otolith/ring.h"
 #include "otolith/status.h"
 #include "otolith/swap.h"
 
@@ -205,7 +205,7 @@ struct oto_param_info {
     char unit[32];
     char text[160];
     bool runtime; /* may change while running */
-    char range[OTO_PARAM_RANGE_BYTES]; /* "0 to 100", or the accepted words "mems | mavs"; "": any value, or unknown */
+    char range[OTO_PARAM_RANGE_BYTES]; /* "0 to 100", or the accepted words "mems|mavs"; "": any value, or unknown */
 };
 typedef void (*oto_param_function)(void *context, const struct oto_param_info *info);
 /* Gets a parameter; param NULL: all parameters of the node. */

@@ -74,8 +74,8 @@ struct oto_mailbox_grant {
     uint64_t lock;        /* odd: being written; 0: none yet */
     uint32_t futex;       /* changes with every grant and change of state */
     uint32_t state;       /* enum oto_mailbox_state */
-    uint64_t tick;        /* completed ticks: the answer continues the truth at this boundary … */
-    uint64_t until;       /* … up to this boundary, or to any boundary between */
+    uint64_t tick;        /* completed ticks; the answer continues the truth at this boundary */
+    uint64_t until;       /* the answer ends at this boundary at the latest */
     int64_t t_ns;         /* instants of the two boundaries */
     int64_t until_ns;
     uint64_t completed;   /* completed ticks: written after each tick, for the master of the clock */

@@ -34,11 +34,15 @@ static void innovation_covariance(uint32_t n, const struct num_kalman_row *row, 
     num_matrix_mirror(m, s);
 }
 
-/* gain (n × m) = P Hᵀ S⁻¹ with S = L Lᵀ */
-static void gain_of(uint32_t n, uint32_t m, const double *pht, const double *l, double *gain)
+/* gain (n × m) = P Hᵀ S⁻¹ with S = L Lᵀ, but for the rows of considered states */
+static void gain_of(uint32_t n, const struct num_kalman_row *row, const double *pht, const double *l, double *gain)
 {
+    const uint32_t m = row->m;
     memcpy(gain, pht, (size_t)n * m * sizeof *gain);
     for (uint32_t i = 0; i < n; i++) {
+        if ((row->considered >> i & 1u) != 0) {
+            memset(gain + i * m, 0, m * sizeof *gain);
+        }
         num_cholesky_forward(m, l, gain + i * m);
         num_cholesky_backward(m, l, gain + i * m);
     }
@@ -122,7 +126,7 @@ enum num_kalman_result num_kalman_update(uint32_t n, struct num_kalman_row *row,
     if (row->gate > 0.0 && nis > row->gate) {
         return NUM_KALMAN_GATED;
     }
-    gain_of(n, m, pht, s, gain);
+    gain_of(n, row, pht, s, gain);
     joseph(n, row, p, pht, gain, next);
     num_matrix_mul(n, m, 1, gain, row->innovation, dx);
     if (!is_covariance(n, next) || !is_correction(n, dx)) {

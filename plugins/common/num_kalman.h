@@ -25,6 +25,7 @@ enum num_kalman_result {
 
 struct num_kalman_row {
     uint32_t m; /* 1 … NUM_KALMAN_ROWS */
+    uint32_t considered; /* bit i: state i counts in S but is not corrected, its row of K is 0 (Schmidt 1966) */
     double innovation[NUM_KALMAN_ROWS];
     double jacobian[NUM_KALMAN_ROWS * NUM_MATRIX_MOST]; /* m × n: d measurement / d state */
     double noise[NUM_KALMAN_ROWS * NUM_KALMAN_ROWS];    /* m × m, symmetric */

@@ -1,12 +1,12 @@
 /*
  * One sample of all triads of a suite, on the tick, NUM_WIDTH lanes at a time: draw (num_kernel_draw.h), apply the law
- * (num_kernel_law.h), clamp and round. A file that includes this is a kernel (num_measure.h). All functions are inline
+ * (num_noise_law.h), clamp and round. A file that includes this is a kernel (num_measure.h). All functions are inline
  * and slots and lanes are constants, so that the computation stays in registers.
  */
 #ifndef NUM_KERNEL_BODY_H
 #define NUM_KERNEL_BODY_H
 
-#include "num_kernel_law.h"
+#include "num_noise_law.h"
 
 /* Clamps a value, then rounds it half away from zero, as the MAVS document requires. Returns bit `lane` for each saturated axis. */
 NUM_INLINE uint32_t num_digitise(const struct num_sample *sample, num_pack value_u, uint32_t lane)

@@ -50,20 +50,21 @@ static void pack_lanes(const struct num_triad_plan *triad, uint32_t slot, struct
     memcpy(floor->decay, triad->instability.decay, sizeof floor->decay);
     memcpy(floor->drive, triad->instability.drive, sizeof floor->drive);
     for (uint32_t axis = 0; axis < 3; axis++) {
-        const uint32_t lane = 3 * slot + axis;
+        const uint32_t lane = 3 * slot + axis, place = lane % NUM_GROUP;
+        struct num_suite_unit *unit = &plan->units[lane / NUM_GROUP];
         common->range_u[lane] = triad->range_u;
         common->limit_u[lane] = triad->limit_u;
         common->resolution_u[lane] = triad->resolution_u;
-        plan->bias_u[lane] = triad->bias_u[axis];
-        plan->thermal_bias_u_degc[lane] = triad->thermal_bias_u_degc[axis];
-        plan->thermal_scale_percent_degc[lane] = triad->thermal_scale_percent_degc[axis];
+        unit->bias_u[place] = triad->bias_u[axis];
+        unit->thermal_bias_u_degc[place] = triad->thermal_bias_u_degc[axis];
+        unit->thermal_scale_percent_degc[place] = triad->thermal_scale_percent_degc[axis];
         common->white_u[lane] = triad->white_u[axis];
         common->instability_u[lane] = triad->instability_u[axis];
         common->walk_u[lane] = triad->walk_u[axis];
         common->misalignment[lane] = triad->misalignment[axis];
-        plan->g_sensitivity_u_m_s2[lane] = triad->g_sensitivity_u_m_s2[axis];
+        unit->g_sensitivity_u_m_s2[place] = triad->g_sensitivity_u_m_s2[axis];
         for (int column = 0; column < 3; column++) {
-            plan->columns[column][lane] = triad->matrix[axis][column];
+            unit->columns[column][place] = triad->matrix[axis][column];
         }
     }
 }

@@ -21,6 +21,7 @@ enum num_process { NUM_WHITE = 0, NUM_INSTABILITY = 1, NUM_WALK = 2, NUM_PROCESS
  */
 #define NUM_LANES 12
 #define NUM_WALK_LANES 10
+#define NUM_GROUP 4 /* lanes of the widest pack */
 #define NUM_SUITE_BLOCKS 7 /* blocks of four deviates, for 3 processes of 9 lanes */
 
 /* The triads of a sensor. The plugin fixes the slots; the first `active` of them measure. */
@@ -71,15 +72,20 @@ struct num_suite_common {
     struct num_suite_floor floors[NUM_TRIAD_IDS];
 };
 
+/* Constants of a unit for four adjacent lanes. */
+struct num_suite_unit {
+    double bias_u[NUM_GROUP];
+    double columns[3][NUM_GROUP]; /* columns of the triads' matrices */
+    double g_sensitivity_u_m_s2[NUM_GROUP];
+    double thermal_bias_u_degc[NUM_GROUP], thermal_scale_percent_degc[NUM_GROUP];
+};
+
 /* The plan of one unit. A sample without extended terms reads what stands before `extras`. */
 struct num_suite_plan {
     const struct num_kernel *kernel; /* kernel for this machine (num_measure.h) */
     const struct num_suite_common *common; /* `own_common`, or the copy that several units share */
     struct oto_rng_key noise_key;
-    double bias_u[NUM_LANES];
-    double columns[3][NUM_LANES]; /* columns of the triads' matrices */
-    double g_sensitivity_u_m_s2[NUM_LANES];
-    double thermal_bias_u_degc[NUM_LANES], thermal_scale_percent_degc[NUM_LANES];
+    struct num_suite_unit units[NUM_LANES / NUM_GROUP]; /* group by group: a unit with few lanes reads few cache lines */
     struct num_suite_extras extras;
     struct num_triad_place places[NUM_TRIAD_IDS];
     struct num_triad_plan triads[NUM_TRIAD_IDS];

@@ -271,6 +271,7 @@ static enum num_outcome measure(const struct ekf_plan *plan, struct ekf_state *s
     const bool defined = past ? measure_past(plan, state, row, t_ns, z, &measured)
                               : ekf_measure(&row->sensor, &plan->view, state->x, z, &measured);
     measured.m = row->sensor.m;
+    measured.considered = 0;
     memcpy(measured.noise, noise != NULL ? noise : row->noise, sizeof measured.noise);
     measured.gate = row->gate;
     if (row->initialise != EKF_NEVER && !past && (defined || is_polar(row)) &&

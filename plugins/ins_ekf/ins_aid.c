@@ -7,6 +7,7 @@
 #define LONGEST_GAP_S 0.2  /* between two edges of an encoder */
 /* Half of the time over which the change of the rate is the angular acceleration: short for a body on springs (1 to 5 Hz). */
 #define HALF_SPAN_NS 20000000
+#define SHOWN_SIGMAS 25.0 /* a force shows the slip if it is so many times its noise */
 
 static double seconds(int64_t ns)
 {
@@ -118,6 +119,13 @@ static oto_vec3 force_at(const struct ins_plan *plan, const struct ins_state *st
     return oto_vec3_add(past->force_body_m_s2, oto_vec3_add(oto_vec3_cross(accel, lever_m), centripetal));
 }
 
+/* Variance of the noise of force_at along an axis: that of the specific force, and that of the rates whose change is α. */
+static double force_variance(const struct ins_plan *plan, oto_vec3 lever_m)
+{
+    const double lever_s = oto_vec3_norm(lever_m) / seconds(2 * HALF_SPAN_NS);
+    return plan->imu_rate_hz * (plan->accelerometer.noise_psd + 2.0 * lever_s * lever_s * plan->gyroscope.noise_psd);
+}
+
 /* Decides whether a measurement can be used: refused if it is not finite, late if it is older than the limit. */
 static enum num_outcome admit(const struct ins_plan *plan, struct ins_state *state, enum ins_row row, int64_t t_ns,
                               bool finite)
@@ -190,6 +198,29 @@ static struct encoder_lag encoder_lag(const struct ins_params *params, double sp
                             : (struct encoder_lag){0.5 * (window_s + gap_s), gap_s * oto_sqrt(1.0 / 24.0)};
 }
 
+/*
+ * The slip of the wheels: the odometer reads (1 + κ f) times the speed, f the force in the direction of travel. Noise of f is in
+ * the Jacobian of κ as well: by many readings at forces that are not far above it, κ would be drawn to 0. Such readings do not
+ * correct κ.
+ */
+struct slip {
+    uint32_t place; /* of κ */
+    bool is_shown;
+    double force_m_s2, factor, kappa;
+    double noise_m2_s2; /* variance of the speed, by the noise of the force */
+};
+
+static struct slip slip_at(const struct ins_plan *plan, const struct ins_state *state, double force_m_s2, double speed_m_s)
+{
+    const double variance = force_variance(plan, plan->odometer_body_m);
+    struct slip slip = {.place = force_m_s2 < 0.0 ? INS_SLIP + 1 : INS_SLIP, .force_m_s2 = force_m_s2,
+                        .is_shown = force_m_s2 * force_m_s2 > SHOWN_SIGMAS * SHOWN_SIGMAS * variance};
+    slip.kappa = ins_aid(state, slip.place);
+    slip.factor = 1.0 + slip.kappa * force_m_s2;
+    slip.noise_m2_s2 = speed_m_s * speed_m_s * slip.kappa * slip.kappa * variance;
+    return slip;
+}
+
 enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, double speed_m_s)
 {
     struct num_kalman_row row;
@@ -208,22 +239,23 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->odometer_body_m, j);
     const oto_vec3 force = force_at(plan, state, read_ns, &past, plan->odometer_body_m);
     const double sign = plan->params.odometer_signed == 0 && velocity.x < 0.0 ? -1.0 : 1.0;
-    const double direction = velocity.x < 0.0 ? -1.0 : 1.0, force_m_s2 = direction * force.x;
-    const uint32_t slip = force_m_s2 < 0.0 ? INS_SLIP + 1 : INS_SLIP;
+    const double direction = velocity.x < 0.0 ? -1.0 : 1.0;
+    const struct slip slip = slip_at(plan, state, direction * force.x, velocity.x);
     const double accel_m_s2 =
         force.x + oto_quat_rotate_inv(state->nav.q_enu_from_body, ins_gravity(plan, state)).x;
-    const double by_lag_m_s = accel_m_s2 * lag.sigma_s;
-    const double scale = ins_aid(state, INS_SCALE), slipped = 1.0 + ins_aid(state, slip) * force_m_s2;
+    const double by_lag_m_s = accel_m_s2 * lag.sigma_s, scale = ins_aid(state, INS_SCALE);
     row.m = 1;
+    row.considered = slip.is_shown ? 0u : 1u << slip.place;
     row.gate = plan->odometer_gate;
-    row.innovation[0] = sign * speed_m_s - scale * slipped * velocity.x - ins_aid(state, INS_COLOURED);
-    row.noise[0] = plan->params.odometer_sigma_m_s * plan->params.odometer_sigma_m_s + by_lag_m_s * by_lag_m_s;
+    row.innovation[0] = sign * speed_m_s - scale * slip.factor * velocity.x - ins_aid(state, INS_COLOURED);
+    row.noise[0] = plan->params.odometer_sigma_m_s * plan->params.odometer_sigma_m_s + by_lag_m_s * by_lag_m_s +
+                   scale * scale * (slip.noise_m2_s2 + ins_turn_noise(plan, plan->odometer_body_m).m[0][0]);
     for (uint32_t s = 0; s < INS_STATES; s++) {
-        row.jacobian[s] = scale * slipped * j[s];
+        row.jacobian[s] = scale * slip.factor * j[s];
     }
-    row.jacobian[INS_SCALE] = slipped * velocity.x;
-    add_force_row(plan, &past, plan->odometer_body_m, 0, scale * ins_aid(state, slip) * direction * velocity.x, row.jacobian);
-    row.jacobian[slip] = scale * force_m_s2 * velocity.x;
+    row.jacobian[INS_SCALE] = slip.factor * velocity.x;
+    add_force_row(plan, &past, plan->odometer_body_m, 0, scale * slip.kappa * direction * velocity.x, row.jacobian);
+    row.jacobian[slip.place] = scale * slip.force_m_s2 * velocity.x;
     row.jacobian[INS_COLOURED] = 1.0;
     return ins_correct(state, INS_ROW_ODOMETER, t_ns, &row);
 }
@@ -249,10 +281,12 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->nonholonomic_body_m, j);
     const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, ins_gravity(plan, state));
     const oto_vec3 felt = oto_vec3_add(force_at(plan, state, state->time_ns, &past, plan->nonholonomic_body_m), gravity);
+    const oto_mat3 turn_noise = ins_turn_noise(plan, plan->nonholonomic_body_m);
     const double across[2] = {velocity.y, velocity.z}, accel[2] = {felt.y, felt.x};
     const oto_mat3 by_tilt = oto_mat3_skew(gravity);
     memset(row.jacobian, 0, 2 * INS_STATES * sizeof *row.jacobian);
     row.m = 2;
+    row.considered = 0;
     row.gate = plan->nonholonomic_gate;
     for (uint32_t i = 0; i < 2; i++) {
         const double angle = ins_aid(state, INS_ANGLE + i) + ins_aid(state, INS_COMPLIANCE + i) * accel[i];
@@ -268,15 +302,16 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
         h[INS_ANGLE + i] = -velocity.x;
         h[INS_COMPLIANCE + i] = -velocity.x * accel[i];
         row.innovation[i] = angle * velocity.x - across[i];
-        row.noise[3 * i] = sigma[i] * sigma[i];
+        row.noise[3 * i] = sigma[i] * sigma[i] + turn_noise.m[1 + i][1 + i];
     }
-    row.noise[1] = row.noise[2] = 0.0;
+    row.noise[1] = row.noise[2] = turn_noise.m[1][2];
     (void)ins_correct(state, INS_ROW_NONHOLONOMIC, state->time_ns, &row);
 }
 
 static void diagonal(struct num_kalman_row *row, double variance)
 {
     row->m = 3;
+    row->considered = 0;
     row->gate = 0.0;
     memset(row->jacobian, 0, 3 * INS_STATES * sizeof *row->jacobian);
     for (uint32_t i = 0; i < 9; i++) {
@@ -340,6 +375,7 @@ bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_
     const double by_tilt = -u.z / (level * oto_hypot(known.x, known.y));
     const oto_vec3 by_turn = oto_vec3_make(by_tilt * known.x, by_tilt * known.y, 1.0);
     measured->m = 1;
+    measured->considered = 0;
     measured->gate = plan->magnetometer_gate;
     measured->noise[0] = sigma * sigma;
     measured->innovation[0] = oto_wrap_pi(oto_atan2(known.y, known.x) - oto_atan2(u.y, u.x) - heading_error_rad);
@@ -561,6 +597,7 @@ enum num_outcome ins_filter_barometer(const struct ins_plan *plan, struct ins_st
     position_rows(state, &past, oto_vec3_make(0, 0, height_of(plan, pressure_pa)), plan->barometer_body_m, &three);
     memcpy(row.jacobian, three.jacobian + 2 * INS_STATES, INS_STATES * sizeof *row.jacobian);
     row.m = 1;
+    row.considered = 0;
     row.gate = plan->barometer_gate;
     row.innovation[0] = three.innovation[2] - ins_aid(state, INS_OFFSET) + ins_aid(state, INS_FLOW) * head_m;
     row.noise[0] = plan->params.barometer_sigma_m * plan->params.barometer_sigma_m;

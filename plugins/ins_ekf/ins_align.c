@@ -44,6 +44,7 @@ static oto_quat levelled(const struct ins_plan *plan, const struct ins_state *st
 static void three_rows(struct num_kalman_row *row, oto_vec3 innovation, double variance)
 {
     row->m = 3;
+    row->considered = 0;
     row->gate = 0.0;
     oto_vec3_to_array(innovation, row->innovation);
     memset(row->jacobian, 0, 3 * INS_STATES * sizeof *row->jacobian);

@@ -285,6 +285,13 @@ void ins_body_error_jacobian(const struct ins_plan *plan, const struct ins_state
     ins_put(j, 6, INS_THETA, oto_mat3_identity());
 }
 
+oto_mat3 ins_turn_noise(const struct ins_plan *plan, oto_vec3 lever_m)
+{
+    const oto_mat3 by_rate = oto_mat3_skew(lever_m);
+    const double variance = plan->gyroscope.noise_psd * plan->imu_rate_hz;
+    return oto_mat3_scale(oto_mat3_mul(by_rate, oto_mat3_transpose(by_rate)), variance);
+}
+
 /* Normalised squared error of three of the nine errors; -1: their covariance has no inverse. */
 static double nees_of_block(const double *covariance, const double *error, uint32_t first)
 {
@@ -356,6 +363,10 @@ void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int6
                 part[a * 9 + b] += jp[a * INS_STATES + k] * j[b * INS_STATES + k];
             }
         }
+    }
+    const oto_mat3 turn_noise = ins_turn_noise(plan, plan->imu_body_m);
+    for (uint32_t i = 0; i < 9; i++) {
+        part[(3 + i / 3) * 9 + 3 + i % 3] += turn_noise.m[i / 3][i % 3];
     }
     take_off_arc(part, q, e);
     for (uint32_t block = 0; block < INS_PARTS; block++) {

@@ -197,6 +197,8 @@ void ins_align_restart(struct ins_state *state);
  * the attitude.
  */
 void ins_body_error_jacobian(const struct ins_plan *plan, const struct ins_state *state, double *j);
+/* Covariance in body axes of ω × l by the white noise of a gyroscope's sample, for a place l from the IMU. */
+oto_mat3 ins_turn_noise(const struct ins_plan *plan, oto_vec3 lever_m);
 /* A measured sample, biases subtracted, in body axes. */
 struct num_strapdown_sample ins_unbiased(const struct ins_plan *plan, const struct ins_state *state,
                                          const struct num_strapdown_sample *raw);

@@ -79,8 +79,11 @@ void ins_report_estimate(const struct ins_plan *plan, const struct ins_state *st
         oto_vec3_sub(state->nav.velocity_enu_m_s, oto_quat_rotate(q, oto_vec3_cross(rate, plan->imu_body_m)));
     ins_body_error_jacobian(plan, state, j);
     turn_to_enu(q, record->velocity_enu_m_s, j + 3 * INS_STATES);
+    const oto_mat3 r = oto_mat3_from_quat(q);
+    const oto_mat3 turn_noise = oto_mat3_mul(oto_mat3_mul(r, ins_turn_noise(plan, plan->imu_body_m)), oto_mat3_transpose(r));
     for (uint32_t i = 0; i < 6; i++) {
-        sigma[i] = num_sigma(num_matrix_quadratic(INS_STATES, j + i * INS_STATES, state->p));
+        const double by_rate = i < 3 ? 0.0 : turn_noise.m[i - 3][i - 3];
+        sigma[i] = num_sigma(num_matrix_quadratic(INS_STATES, j + i * INS_STATES, state->p) + by_rate);
     }
     record->position_enu_m = oto_vec3_add_scaled(
         oto_vec3_sub(state->nav.position_enu_m, oto_quat_rotate(q, plan->imu_body_m)), record->velocity_enu_m_s, ahead_s);

@@ -35,22 +35,24 @@ void fmu_archive_close(struct zip *archive)
     }
 }
 
-static enum oto_status read_all(struct zip *archive, zip_uint64_t index, char *room, zip_uint64_t bytes, const char *path,
-                                struct oto_error *error)
+static enum oto_status fail_to_read(const char *name, const char *path, struct oto_error *error)
 {
-    zip_file_t *file = zip_fopen_index(archive, index, 0);
+    return oto_fail(error, OTO_CORRUPT, "%.200s: '%.100s' in it cannot be read, or has another size than its directory says", path, name);
+}
+
+static enum oto_status read_all(struct zip *archive, const zip_stat_t *facts, char *room, const char *path, struct oto_error *error)
+{
+    zip_file_t *file = zip_fopen_index(archive, facts->index, 0);
     zip_uint64_t got = 0;
     zip_int64_t more = 1;
-    while (file != NULL && got < bytes && (more = zip_fread(file, room + got, bytes - got)) > 0) {
+    while (file != NULL && got < facts->size && (more = zip_fread(file, room + got, facts->size - got)) > 0) {
         got += (zip_uint64_t)more;
     }
-    const bool complete = file != NULL && got == bytes && zip_fread(file, &(char){0}, 1) == 0;
+    const bool complete = file != NULL && got == facts->size && zip_fread(file, &(char){0}, 1) == 0;
     if (file != NULL) {
         (void)zip_fclose(file);
     }
-    return complete ? OTO_OK
-                    : oto_fail(error, OTO_CORRUPT, "%.200s: '%.100s' in it cannot be read, or has another size than its directory says",
-                               path, zip_get_name(archive, index, 0));
+    return complete ? OTO_OK : fail_to_read(facts->name, path, error);
 }
 
 enum oto_status fmu_archive_description(struct zip *archive, const char *path, char **text, size_t *bytes, struct oto_error *error)
@@ -69,7 +71,7 @@ enum oto_status fmu_archive_description(struct zip *archive, const char *path, c
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the description of '%.200s'", path);
     }
     *bytes = facts.size;
-    return read_all(archive, facts.index, *text, facts.size, path, error);
+    return read_all(archive, &facts, *text, path, error);
 }
 
 /* Whether a name stays below the directory into which it is unpacked. */
@@ -101,14 +103,25 @@ static bool make_parents(char *path, size_t base)
     return true;
 }
 
-static bool write_file(const char *path, const char *bytes, size_t count)
+/* Copies an entry in parts, so that an FMU of many megabytes takes no more memory than a small one. */
+static enum oto_status copy_entry(struct zip *archive, const zip_stat_t *facts, FILE *to, const char *path, struct oto_error *error)
 {
-    FILE *file = fopen(path, "wbxe");
-    if (file == NULL) {
-        return false;
+    char part[1 << 16];
+    zip_file_t *file = zip_fopen_index(archive, facts->index, 0);
+    zip_uint64_t got = 0;
+    zip_int64_t more = 1;
+    bool written = true;
+    while (file != NULL && written && got <= facts->size && (more = zip_fread(file, part, sizeof part)) > 0) {
+        got += (zip_uint64_t)more;
+        written = fwrite(part, 1, (size_t)more, to) == (size_t)more;
     }
-    const bool written = fwrite(bytes, 1, count, file) == count;
-    return fclose(file) == 0 && written;
+    if (file != NULL) {
+        (void)zip_fclose(file);
+    }
+    if (!written) {
+        return oto_fail(error, OTO_IO, "%.200s: '%.200s' cannot be written: %s", path, facts->name, strerror(errno));
+    }
+    return file != NULL && more == 0 && got == facts->size ? OTO_OK : fail_to_read(facts->name, path, error);
 }
 
 static enum oto_status unpack_entry(struct zip *archive, const zip_stat_t *facts, const char *path, const char *directory,
@@ -125,15 +138,11 @@ static enum oto_status unpack_entry(struct zip *archive, const zip_stat_t *facts
     if (target[length - 1] == '/') {
         return OTO_OK;
     }
-    char *bytes = malloc(facts->size + 1);
-    if (bytes == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "%.200s: no memory for '%.100s' in it", path, facts->name);
-    }
-    enum oto_status status = read_all(archive, facts->index, bytes, facts->size, path, error);
-    if (status == OTO_OK && !write_file(target, bytes, facts->size)) {
+    FILE *to = fopen(target, "wbxe");
+    enum oto_status status = to != NULL ? copy_entry(archive, facts, to, path, error) : OTO_IO;
+    if (to == NULL || (fclose(to) != 0 && status == OTO_OK)) {
         status = oto_fail(error, OTO_IO, "%.200s: '%.200s' cannot be written: %s", path, target, strerror(errno));
     }
-    free(bytes);
     return status;
 }
 

@@ -1,12 +1,15 @@
 #include "description.h"
 
 #include <expat.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_UNITS 4096u
 #define MOST_TYPES 16384u
 #define MOST_SIZES 16384u /* unsigned numbers that may be sizes of arrays */
+#define MOST_DEPTH 64u    /* of nested elements; expat keeps 150 bytes for each */
+#define NO_POWER 127      /* of a base unit: no unit has it */
 
 /* A declared type, of which only the unit is needed. */
 struct type {
@@ -38,7 +41,9 @@ struct reading {
     struct size *sizes;
     uint32_t unit_count, type_count, size_count;
     uint32_t depth;
-    bool in_unit, in_variables, no_memory, has_doctype;
+    bool in_unit, in_variables;
+    enum oto_status status; /* of the problem that stopped the parser */
+    const char *problem;    /* NULL: none */
     struct type *type; /* the declared type whose element is open */
     struct open_variable open;
     char *starts[FMU_VARIABLES]; /* start values of the wanted arrays */
@@ -55,6 +60,13 @@ static const char *attribute(const char **attributes, const char *name)
     return NULL;
 }
 
+static void stop(struct reading *reading, enum oto_status status, const char *problem)
+{
+    reading->status = status;
+    reading->problem = problem;
+    (void)XML_StopParser(reading->parser, XML_FALSE);
+}
+
 static bool is_true(const char *text)
 {
     return text != NULL && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0);
@@ -63,6 +75,21 @@ static bool is_true(const char *text)
 static double number(const char *text, double otherwise)
 {
     return text != NULL ? strtod(text, NULL) : otherwise;
+}
+
+/* UINT32_MAX, which is no size and no value reference, stands for a text that is no whole number below it. */
+static uint32_t whole_number(const char *text)
+{
+    char *end = NULL;
+    const unsigned long long value =
+        text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : UINT32_MAX;
+    return end != NULL && *end == '\0' && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static int8_t power(const char *text)
+{
+    const double value = number(text, 0.0);
+    return fabs(value) < NO_POWER && value == trunc(value) ? (int8_t)value : NO_POWER;
 }
 
 /* A text that does not fit is stored as "", which no name equals. */
@@ -81,10 +108,13 @@ static void *grow(struct reading *reading, void *items, uint32_t count, uint32_t
     if (count % 64 != 0) {
         return items;
     }
-    void *grown = count < most ? realloc(items, (count + 64) * bytes) : NULL;
+    if (count >= most) {
+        stop(reading, OTO_LIMIT, "more units, types or sizes than are accepted (4096, 16384 and 16384)");
+        return NULL;
+    }
+    void *grown = realloc(items, (count + 64) * bytes);
     if (grown == NULL) {
-        reading->no_memory = true;
-        (void)XML_StopParser(reading->parser, XML_FALSE);
+        stop(reading, OTO_NO_MEMORY, "there is no memory for it");
     }
     return grown;
 }
@@ -112,7 +142,7 @@ static void take_base_unit(struct reading *reading, const char **attributes)
     struct fmu_unit *unit = &reading->units[reading->unit_count - 1];
     unit->has_base = true;
     for (uint32_t i = 0; i < FMU_DIMENSIONS; i++) {
-        unit->powers[i] = (int8_t)number(attribute(attributes, names[i]), 0.0);
+        unit->powers[i] = power(attribute(attributes, names[i]));
     }
     unit->factor = number(attribute(attributes, "factor"), 1.0);
     unit->offset = number(attribute(attributes, "offset"), 0.0);
@@ -230,37 +260,39 @@ static void take_size(struct reading *reading, uint32_t reference, const char *s
     struct size *sizes = grow(reading, reading->sizes, reading->size_count, MOST_SIZES, sizeof *sizes);
     if (sizes != NULL) {
         reading->sizes = sizes;
-        sizes[reading->size_count++] = (struct size){reference, (uint32_t)strtoul(start, NULL, 10)};
+        sizes[reading->size_count++] = (struct size){reference, whole_number(start)};
     }
 }
 
 static void begin_variable(struct reading *reading, const char *element, const char **attributes)
 {
     struct open_variable *open = &reading->open;
-    const char *reference = attribute(attributes, "valueReference"), *start = attribute(attributes, "start");
+    const char *start = attribute(attributes, "start");
     free(open->start);
     memset(open, 0, sizeof *open);
     open->depth = reading->depth;
     open->facts.is_found = true;
     open->facts.is_settable = is_settable(attributes);
     open->facts.is_input = is_input(attributes);
-    open->facts.reference = reference != NULL ? (uint32_t)strtoul(reference, NULL, 10) : 0;
+    open->facts.reference = whole_number(attribute(attributes, "valueReference"));
     open->start = start != NULL ? strdup(start) : NULL;
     take_variable_type(reading, element, attributes);
     if (open->facts.type == FMU_UINT64 && start != NULL) {
         take_size(reading, open->facts.reference, start);
     }
     take_name(reading, attribute(attributes, "name"));
+    if (open->facts.reference == UINT32_MAX) {
+        stop(reading, OTO_INVALID, "the valueReference of a variable is no whole number below 4294967295");
+    }
 }
 
 static void take_dimension(struct reading *reading, const char **attributes)
 {
     struct fmu_variable *facts = &reading->open.facts;
     const char *start = attribute(attributes, "start"), *reference = attribute(attributes, "valueReference");
-    const char *number = start != NULL ? start : reference != NULL ? reference : "0";
     if (facts->rank < FMU_RANK) {
         reading->open.size_is_variable |= start == NULL ? 1u << facts->rank : 0;
-        facts->dimensions[facts->rank] = (uint32_t)strtoul(number, NULL, 10);
+        facts->dimensions[facts->rank] = whole_number(start != NULL ? start : reference);
     }
     facts->rank++;
 }
@@ -323,8 +355,9 @@ static void on_variable_element(struct reading *reading, const char *element, co
 static void XMLCALL on_start(void *context, const char *element, const char **attributes)
 {
     struct reading *reading = context;
-    reading->depth++;
-    if (strcmp(element, "fmiModelDescription") == 0) {
+    if (++reading->depth > MOST_DEPTH) {
+        stop(reading, OTO_LIMIT, "its elements are nested deeper than 64, the most that is accepted");
+    } else if (strcmp(element, "fmiModelDescription") == 0) {
         take_root(reading->description, attributes);
     } else if (strcmp(element, "CoSimulation") == 0) {
         take_co_simulation(reading->description, attributes);
@@ -368,8 +401,7 @@ static void XMLCALL on_doctype(void *context, const char *name, const char *syst
     (void)system;
     (void)public;
     (void)has_subset;
-    reading->has_doctype = true;
-    (void)XML_StopParser(reading->parser, XML_FALSE);
+    stop(reading, OTO_INVALID, "it has a document type; none is accepted");
 }
 
 /* The unit of a variable is its own, else that of its declared type. */
@@ -496,15 +528,11 @@ static enum oto_status parse(struct reading *reading, const char *path, const ch
         resolve_units(reading);
         return resolve_arrays(reading) ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the arrays of %.200s", path);
     }
-    if (reading->has_doctype) {
-        return oto_fail(error, OTO_INVALID, "%.200s: modelDescription.xml has a document type; none is accepted", path);
-    }
-    return reading->no_memory
-               ? oto_fail(error, OTO_LIMIT, "%.200s: modelDescription.xml has more units, types or sizes than %u", path, MOST_TYPES)
-               : oto_fail(error, OTO_INVALID, "%.200s: modelDescription.xml:%lu:%lu: %s", path,
-                          (unsigned long)XML_GetCurrentLineNumber(reading->parser),
-                          (unsigned long)XML_GetCurrentColumnNumber(reading->parser) + 1,
-                          XML_ErrorString(XML_GetErrorCode(reading->parser)));
+    return oto_fail(error, reading->problem != NULL ? reading->status : OTO_INVALID,
+                    "%.200s: modelDescription.xml:%lu:%lu: %s", path,
+                    (unsigned long)XML_GetCurrentLineNumber(reading->parser),
+                    (unsigned long)XML_GetCurrentColumnNumber(reading->parser) + 1,
+                    reading->problem != NULL ? reading->problem : XML_ErrorString(XML_GetErrorCode(reading->parser)));
 }
 
 enum oto_status fmu_description_read(const char *path, const char *xml, size_t bytes, struct fmu_description *description,

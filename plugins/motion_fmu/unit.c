@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,12 @@ enum oto_status unit_convert(const struct fmu_variable *variable, struct unit_di
         write_dimension(variable->unit.powers, found, sizeof found);
         return oto_fail(error, OTO_INVALID, "variable '%.100s' has the unit '%s' of dimension %s; a unit that converts to %s is accepted",
                         variable->name, variable->unit_name, found, pure ? "a number" : wanted.si);
+    }
+    if (!isfinite(variable->unit.factor) || variable->unit.factor == 0.0 || !isfinite(variable->unit.offset)) {
+        return oto_fail(error, OTO_INVALID,
+                        "variable '%.100s' has the unit '%s' with the factor %g and the offset %g: finite numbers are "
+                        "accepted, and no factor 0",
+                        variable->name, variable->unit_name, variable->unit.factor, variable->unit.offset);
     }
     *conversion = (struct unit_conversion){variable->unit.factor, variable->unit.offset};
     return OTO_OK;

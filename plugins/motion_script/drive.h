@@ -24,10 +24,10 @@ struct drive_plan {
 };
 
 struct drive {
+    double height_m;
     struct generator generator;
     struct script script; /* used if `generator` is not */
     struct chassis chassis;
-    double height_m;
 };
 
 /* Plain data. */

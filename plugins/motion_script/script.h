@@ -80,15 +80,14 @@ struct script_instant {
 #define SCRIPT_PARTS 64 /* parts of a lap, an index for finding the piece of an instant */
 
 struct script {
-    struct script_anchor start, end; /* end: state after one lap */
-    double height_m;
     bool repeat;
     uint32_t piece_count;
     struct script_piece *pieces;
+    uint32_t *first_piece; /* of SCRIPT_PARTS: the last piece that begins at or before each part of the lap */
     int64_t period_ns;
     double parts_per_ns;
-    uint32_t first_piece[SCRIPT_PARTS]; /* the last piece that begins at or before each part of the lap */
     double lap_turn_rad; /* rotation from one lap to the next, in [-pi, pi] */
+    struct script_anchor start, end; /* end: state after one lap */
 };
 
 /* Zeroed memory that lives as long as the script; NULL when there is none. */

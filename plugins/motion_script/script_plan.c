@@ -394,7 +394,8 @@ enum oto_status script_plan(struct script *script, const struct script_anchor *s
     if (status != OTO_OK)
         return status;
     sink = (struct script_sink){alloc(alloc_context, (size_t)(sink.count + 1) * sizeof *sink.pieces), sink.count, 0};
-    if (sink.pieces == NULL)
+    script->first_piece = alloc(alloc_context, SCRIPT_PARTS * sizeof *script->first_piece);
+    if (sink.pieces == NULL || script->first_piece == NULL)
         return oto_fail(error, OTO_NO_MEMORY, "segments: out of memory for %u pieces", sink.capacity);
     script->end = *start;
     status = script_plan_segments(&sink, &script->end, segments, count, error);

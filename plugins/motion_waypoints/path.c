@@ -97,7 +97,7 @@ struct row {
 };
 
 struct solution {
-    struct block right; /* u_i = d - right u_{i+1} */
+    struct block right; /* unknowns of this row = d - right × unknowns of the next row */
     double d[2][COLUMNS];
 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/json.h"
 #include "server_private.h"
 
 static void print_text(const char *text, size_t length)

@@ -144,7 +144,7 @@ static int run_all(const struct srv_options *options)
     return code;
 }
 
-/* Whether the option is in the command line. The supervising parent reads only two options: its child parses the line. */
+/* Whether the command line has the option. The supervising parent looks for a few options: its child parses the line. */
 static bool is_given(int argc, char **argv, const char *option)
 {
     for (int i = 1; i < argc; i++) {
@@ -168,9 +168,10 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN); /* a file beyond RLIMIT_FSIZE is an error with a sentence (EFBIG) */
     (void)prctl(PR_SET_NAME, "otolithd"); /* a server that its supervisor starts as /proc/self/exe would be named "exe" */
     be_small();
-    if (is_given(argc, argv, SRV_SUPERVISOR_OPTION)) {
+    const bool check = is_given(argc, argv, SRV_SUPERVISOR_CHECK);
+    if ((check || is_given(argc, argv, SRV_SUPERVISOR_OPTION)) && !is_given(argc, argv, SRV_SUPERVISOR_PAGE)) {
         return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE
-                                                                           : srv_supervise_server(argc, argv);
+                                                                           : srv_supervise_server(argc, argv, check);
     }
     struct srv_options options = {0};
     srv_options_parse(argc, argv, &options);

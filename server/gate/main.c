@@ -26,18 +26,6 @@ struct program {
 
 /* ---- reports to the server ---- */
 
-static void report_endpoint(void *context, uint32_t index, const char *url)
-{
-    (void)context;
-    srv_program_report("endpoint %u %s", index, url);
-}
-
-static void report_closed(void *context, uint32_t index)
-{
-    (void)context;
-    srv_program_report("closed %u", index);
-}
-
 static void report_event(void *context, const char *sentence)
 {
     const struct program *program = context;
@@ -74,7 +62,7 @@ static enum oto_status open_program(struct program *program, struct oto_error *e
 {
     const struct oto_client_options options = {
         .size = sizeof options, .socket_path = program->options.socket_path, .name = program->base.name, .role = "observe"};
-    const struct srv_gate_reports reports = {program, report_endpoint, report_closed, report_event};
+    const struct srv_gate_reports reports = {program, srv_program_report_endpoint, srv_program_report_closed, report_event};
     enum oto_status status = oto_client_open(&options, &program->client, error);
     if (status == OTO_OK && serves_samples(&program->options)) {
         status = srv_feed_create(program->client, program->options.format, program->options.only, sink, &program->gate, &program->feed, error);

@@ -12,10 +12,12 @@
 #include "base/beside.h"
 #include "base/child.h"
 #include "base/monotonic.h"
+#include "base/pass_fd.h"
 #include "base/sealed_memory.h"
 #include "isolate/plugin_host.h"
 
 #define PROGRAM "otolith-plugin-host"
+_Static_assert(1 + SRV_HOST_MAX_PLUGINS <= SRV_MOST_PASSED_FDS, "the memory and all plugins are passed at once");
 #define END_TIMEOUT_MS 1000 /* longest time from the end of the process's connection to its exit */
 
 static bool find_program(char *path, size_t bytes)
@@ -39,22 +41,9 @@ void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_erro
 
 static bool send_start(int control_fd, const struct srv_host_start_message *start, int memory_fd, const int *plugin_fds)
 {
-    union {
-        struct cmsghdr head;
-        unsigned char bytes[CMSG_SPACE((1 + SRV_HOST_MAX_PLUGINS) * sizeof(int))];
-    } control = {0};
-    struct srv_host_start_message copy = *start;
-    struct iovec part = {&copy, sizeof copy};
-    const size_t fd_bytes = (1 + (size_t)start->plugin_count) * sizeof(int);
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                             .msg_controllen = CMSG_SPACE(fd_bytes)};
-    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(fd_bytes);
-    memcpy(CMSG_DATA(rights), &memory_fd, sizeof memory_fd);
-    memcpy(CMSG_DATA(rights) + sizeof(int), plugin_fds, start->plugin_count * sizeof(int));
-    return sendmsg(control_fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
+    int fds[1 + SRV_HOST_MAX_PLUGINS] = {memory_fd};
+    memcpy(fds + 1, plugin_fds, start->plugin_count * sizeof(int));
+    return srv_send_with_fds(control_fd, start, sizeof *start, fds, 1 + start->plugin_count, 0) == (ssize_t)sizeof *start;
 }
 
 /* Moves the child's end of the socket above the descriptors that the file actions overwrite. */

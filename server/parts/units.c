@@ -86,8 +86,8 @@ static const struct part_unit units[] = {
 
     {"%", ALL, PART_PERCENT, 1},
     {"ppm", ALL, PART_PERCENT, 1e-4},
-    {"mrad", ALL, PART_PERCENT, 0.1},     /* of an angle, small-angle approximation */
-    {"°|º", ALL, PART_PERCENT, DEG * 100}, /* of an angle, small-angle approximation */
+    {"mrad", ALL, PART_PERCENT, 0.1},     /* a small angle as 100 times its radians */
+    {"°|º", ALL, PART_PERCENT, DEG * 100}, /* a small angle as 100 times its radians */
     {"%/°C|%/ºC|%/K", ALL, PART_PERCENT_SLOPE, 1},
     {"ppm/°C|ppm/K", ALL, PART_PERCENT_SLOPE, 1e-4},
     {"LSB", ALL, PART_COUNTS, 1},

@@ -1,6 +1,5 @@
 /* The control socket of a player: the verbs that have a meaning for a recording. Only the player's own user and root may connect. */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/monotonic.h"
+#include "base/pass_fd.h"
 #include "otolith/version.h"
 #include "play/player.h"
 #include "wire/control_verbs.h"
@@ -25,23 +26,10 @@ struct request {
 
 static void send_reply(const struct request *request, struct oto_message_writer *writer, int passed_fd)
 {
-    union {
-        struct cmsghdr align;
-        unsigned char room[CMSG_SPACE(sizeof(int))];
-    } ancillary = {0};
-    struct iovec part = {.iov_base = writer->data, .iov_len = oto_message_finish(writer)};
-    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-    if (passed_fd >= 0) {
-        header.msg_control = ancillary.room;
-        header.msg_controllen = sizeof ancillary.room;
-        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof passed_fd);
-        memcpy(CMSG_DATA(rights), &passed_fd, sizeof passed_fd);
-    }
+    const size_t bytes = oto_message_finish(writer);
     /* A client that does not read its replies loses them. */
-    (void)sendmsg(request->player->clients[request->client].fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)srv_send_with_fds(request->player->clients[request->client].fd, writer->data, bytes, &passed_fd, passed_fd >= 0 ? 1 : 0,
+                            MSG_DONTWAIT);
 }
 
 static struct oto_message_writer begin_reply(const struct request *request, enum oto_status status, const char *text)
@@ -93,20 +81,29 @@ static enum oto_status run_info(const struct request *request, struct oto_error 
 {
     const struct srv_player *player = request->player;
     const char *link = player->children.link;
-    char text[2560], file[PATH_MAX], tokens[SRV_RUNTIME_PATH_BYTES + 8] = "";
+    char file[PATH_MAX], tokens[SRV_RUNTIME_PATH_BYTES + 8] = "";
+    struct oto_json json = {.layout = OTO_JSON_LINE};
     (void)error;
-    const bool plain = realpath(player->file, file) != NULL && strpbrk(file, "\"\\\n") == NULL && strlen(file) < 1024;
     if (link[0] != '\0') {
         (void)snprintf(tokens, sizeof tokens, "%s.web", player->runtime.path);
     }
-    (void)snprintf(text, sizeof text,
-                   "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"recording\": \"%.1023s\", \"start_ns\": %" PRId64
-                   ", \"end_ns\": %" PRId64 ", \"t_ns\": %" PRId64 ", \"scale\": %.17g, \"paused\": %s, \"published\": %" PRIu64
-                   ", \"page\": \"%s\", \"page_tokens\": \"%s\", \"web_pid\": %ld}",
-                   player->playback.world, (long)getpid(), plain ? file : "", player->playback.start_ns, player->playback.end_ns,
-                   player->playback.t_ns, player->scale, player->paused ? "true" : "false", player->playback.published,
-                   link, tokens, (long)player->children.page.pid);
-    reply(request, OTO_OK, text);
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "world", player->playback.world);
+    oto_json_text(&json, "version", OTO_VERSION_STRING);
+    oto_json_i64(&json, "pid", getpid());
+    oto_json_text(&json, "recording", realpath(player->file, file) != NULL ? file : "");
+    oto_json_i64(&json, "start_ns", player->playback.start_ns);
+    oto_json_i64(&json, "end_ns", player->playback.end_ns);
+    oto_json_i64(&json, "t_ns", player->playback.t_ns);
+    oto_json_number(&json, "scale", player->scale);
+    oto_json_flag(&json, "paused", player->paused);
+    oto_json_u64(&json, "published", player->playback.published);
+    oto_json_text(&json, "page", link);
+    oto_json_text(&json, "page_tokens", tokens);
+    oto_json_i64(&json, "web_pid", player->children.page.pid);
+    oto_json_close(&json, '}');
+    reply(request, json.failed ? OTO_NO_MEMORY : OTO_OK, json.failed ? "out of memory" : json.text);
+    oto_json_free(&json);
     return OTO_AGAIN;
 }
 

@@ -11,7 +11,7 @@
 
 #include "daemon/segment/segment.h"
 #include "recording/recorded.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 
 struct srv_playback {
     struct recorded *recorded;

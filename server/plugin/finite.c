@@ -2,29 +2,30 @@
 
 #include <string.h>
 
-/* A NaN or an infinity has an exponent of all ones. The result is tested once, after the loop. */
+/*
+ * A NaN or an infinity has an exponent of all ones: one more in its last place reaches the sign bit. The result is tested
+ * once, after the loop, which the compiler can therefore vectorise.
+ */
 static bool doubles_are_finite(const unsigned char *data, uint32_t count)
 {
-    const uint64_t exponent = UINT64_C(0x7ff0000000000000);
-    uint64_t bad = 0;
+    uint64_t sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t bits;
         memcpy(&bits, data + 8 * (size_t)i, 8);
-        bad |= (uint64_t)((bits & exponent) == exponent);
+        sum |= (bits & UINT64_C(0x7ff0000000000000)) + UINT64_C(0x0010000000000000);
     }
-    return bad == 0;
+    return sum >> 63 == 0;
 }
 
 static bool floats_are_finite(const unsigned char *data, uint32_t count)
 {
-    const uint32_t exponent = UINT32_C(0x7f800000);
-    uint32_t bad = 0;
+    uint32_t sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, data + 4 * (size_t)i, 4);
-        bad |= (uint32_t)((bits & exponent) == exponent);
+        sum |= (bits & UINT32_C(0x7f800000)) + UINT32_C(0x00800000);
     }
-    return bad == 0;
+    return sum >> 31 == 0;
 }
 
 bool oto_record_is_finite(const struct oto_float_run *runs, uint32_t run_count, const void *payload)

@@ -123,6 +123,8 @@ OTO_API enum oto_status oto_params_set(const struct oto_plugin_descriptor *descr
 /* Writes one parameter as YAML flow text into `text`. */
 OTO_API enum oto_status oto_params_get(const struct oto_plugin_descriptor *descriptor, const char *key,
                                const struct oto_params *params, char *text, size_t text_bytes, struct oto_error *error);
+/* The accepted values: "0 to 1", "above 0, to 5", "mems|mavs", "true|false"; "" for any finite number. */
+void oto_param_describe_range(const struct oto_param *param, char *text, size_t bytes);
 /* Copies share their values until oto_params_apply or oto_params_set changes one of them. */
 OTO_API struct oto_params oto_params_copy(const struct oto_params *from);
 OTO_API void oto_params_free(struct oto_params *params);

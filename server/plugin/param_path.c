@@ -93,17 +93,27 @@ static const char *nearest(struct param_table table, const struct param_path *pa
     return found;
 }
 
+/* Whether a key before `index` has this segment in the section. */
+static bool is_listed(struct param_table table, uint32_t index, const char *section, const char *segment, size_t length)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        const char *rest = within(own_key(&table.params[i]), section, '.');
+        if (rest != NULL && strcspn(rest, ".") == length && strncmp(rest, segment, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Writes "a, b, c": the next segments of the keys in a section, each once, cut with an ellipsis. */
 static void list_members(struct param_table table, const char *section, char *text, size_t bytes)
 {
     size_t used = 0;
-    const char *last = "";
-    size_t last_length = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < table.count; i++) {
         const char *rest = within(own_key(&table.params[i]), section, '.');
         const size_t length = rest != NULL ? strcspn(rest, ".") : 0;
-        if (length == 0 || (length == last_length && strncmp(rest, last, length) == 0)) {
+        if (length == 0 || is_listed(table, i, section, rest, length)) {
             continue;
         }
         if (used + length + 8 > bytes) {
@@ -111,8 +121,6 @@ static void list_members(struct param_table table, const char *section, char *te
             return;
         }
         used += (size_t)snprintf(text + used, bytes - used, "%s%.*s", used > 0 ? ", " : "", (int)length, rest);
-        last = rest;
-        last_length = length;
     }
 }
 

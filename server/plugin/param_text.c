@@ -2,7 +2,7 @@
 #include <locale.h>
 #include <math.h>
 
-#include "base/json_text.h"
+#include "base/json.h"
 #include "params.h"
 
 /* Text with a limit. `used` counts beyond it, so that a cut is detected. */

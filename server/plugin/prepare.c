@@ -1,14 +1,17 @@
 /* The host services of a plugin's `prepare`: memory that is freed at once, shared constants, tables from files, warnings. [loop] */
 #include <stdlib.h>
+#include <string.h>
 
 #include "document/table.h"
 #include "params.h"
 #include "shared.h"
 
+enum { LINE = 64 }; /* of the cache: the steps of a fleet read the memory of a plugin line by line */
+
 struct block {
     struct block *next;
     size_t bytes;
-    _Alignas(16) unsigned char memory[];
+    _Alignas(LINE) unsigned char memory[];
 };
 
 struct table_block {
@@ -37,10 +40,12 @@ static void *host_alloc(void *context, size_t bytes)
     if (bytes > SIZE_MAX / 2) {
         return NULL;
     }
-    struct block *block = calloc(1, sizeof *block + bytes);
+    const size_t whole = (sizeof(struct block) + bytes + LINE - 1) / LINE * LINE;
+    struct block *block = aligned_alloc(LINE, whole);
     if (block == NULL) {
         return NULL;
     }
+    memset(block, 0, whole);
     block->bytes = bytes;
     block->next = arena->blocks;
     arena->blocks = block;

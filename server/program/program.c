@@ -126,6 +126,18 @@ void srv_program_report(const char *format, ...)
     (void)written; /* without a reader the parent has ended, and PDEATHSIG ends this process */
 }
 
+void srv_program_report_endpoint(void *context, uint32_t index, const char *url)
+{
+    (void)context;
+    srv_program_report("endpoint %u %s", index, url);
+}
+
+void srv_program_report_closed(void *context, uint32_t index)
+{
+    (void)context;
+    srv_program_report("closed %u", index);
+}
+
 void srv_program_event(const struct srv_program *program, const char *sentence)
 {
     if (program->parent != 0) {

@@ -41,6 +41,9 @@ bool srv_program_wait(struct srv_program *program, int fd, int64_t wait_ns);
 void srv_program_print(const struct srv_program *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Writes a line to the server. A line without a reader is lost. */
 void srv_program_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Reports of an address that is served, and of one that cannot be. The context is not used. */
+void srv_program_report_endpoint(void *context, uint32_t index, const char *url);
+void srv_program_report_closed(void *context, uint32_t index);
 /* The server forwards the sentence as an event; without a server it is printed. */
 void srv_program_event(const struct srv_program *program, const char *sentence);
 

@@ -104,18 +104,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 /* ---- reports to the server --------------------------------------------------------------------------------------- */
 
-static void report_endpoint(void *context, uint32_t index, const char *url)
-{
-    (void)context;
-    srv_program_report("endpoint %u %s", index, url);
-}
-
-static void report_closed(void *context, uint32_t index)
-{
-    (void)context;
-    srv_program_report("closed %u", index);
-}
-
 static void report_event(void *context, const char *sentence)
 {
     const struct publisher *publisher = context;
@@ -219,7 +207,7 @@ static enum oto_status open_target(struct publisher *publisher, uint32_t index, 
     }
     const enum oto_status status = srv_datagram_open(&publisher->datagram, url, error);
     if (status == OTO_OK) {
-        report_endpoint(NULL, index, url);
+        srv_program_report_endpoint(NULL, index, url);
     }
     return status;
 }
@@ -229,8 +217,8 @@ static enum oto_status open_socket(struct publisher *publisher, struct oto_error
     const struct srv_pub_options options = {
         .queue_depth = queue_depth(publisher),
         .context = publisher,
-        .endpoint = report_endpoint,
-        .closed = report_closed,
+        .endpoint = srv_program_report_endpoint,
+        .closed = srv_program_report_closed,
         .event = report_event,
     };
     enum oto_status status = srv_pub_open(&options, &publisher->pub, error);

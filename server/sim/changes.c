@@ -26,7 +26,7 @@ void srv_change_base_begin(const struct srv_sim *sim, uint32_t index, struct srv
                                      .first_channel = sim->first_channels[index],
                                      .setup = node->setup,
                                      .node_setup = node->setup,
-                                     .isolated = node->member != NULL,
+                                     .isolated = srv_runner_is_remote(node),
                                      .open_plugin = sim->config->open_plugin,
                                      .base_rate_num = clock->rate_num,
                                      .base_rate_den = clock->rate_den,
@@ -81,9 +81,7 @@ enum oto_status srv_sim_change_parameter(const struct srv_sim *sim, const struct
                                          const char *yaml, struct srv_node_change **change, struct oto_error *error)
 {
     *change = NULL;
-    const enum oto_status status =
-        base->isolated ? sim->remote->make_parameter(sim->nodes[base->node].member, base, key, yaml, change, error)
-                       : srv_change_make_parameter(base, key, yaml, change, error);
+    const enum oto_status status = srv_runner_make_parameter(sim, base, key, yaml, change, error);
     return status == OTO_OK ? wake_changed(sim, base, change, error) : status;
 }
 
@@ -105,7 +103,7 @@ enum oto_status srv_sim_swap_load(const struct srv_sim *sim, const struct srv_ch
                         "`isolation` it is accepted", base->topic);
     }
     const enum oto_status status = srv_change_load_plugin(base, options, &change, error);
-    if (status == OTO_OK && base->isolated && sim->remote->waiting(node->member) != NULL && change->shadow_ticks == 0) {
+    if (status == OTO_OK && srv_runner_waiting(sim, node) != NULL && change->shadow_ticks == 0) {
         change->shadow_ticks = 1; /* the first sample after the flip is requested before it, from the candidate too */
     }
     *out = change != NULL ? &change->open : NULL;
@@ -157,8 +155,8 @@ enum oto_status srv_sim_swap_ready(const struct srv_sim *sim, const struct srv_c
     if (status == OTO_OK) {
         status = srv_change_ready(base, change, error);
     }
-    if (status == OTO_OK && base->isolated) {
-        status = sim->remote->make_candidate(sim->nodes[open->node].member, base, change, error);
+    if (status == OTO_OK) {
+        status = srv_runner_make_candidate(sim, base, change, error);
     }
     if (status == OTO_OK) {
         status = make_history(sim, change, error);

@@ -427,7 +427,7 @@ static void carry_channels(struct walk *walk, struct srv_sim *sim, struct srv_no
 /* ---- samples that wait for the next tick (plugin hosts of mode async) ---- */
 
 /* A sample whose answer has arrived: its records are in the node's outputs, and its number is the next number less 1. */
-static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struct srv_sample *sample)
+static void carry_srv_runner_waiting(struct walk *walk, struct srv_node *node, struct srv_sample *sample)
 {
     carry_bool(walk, &sample->asked);
     if (!sample->asked) {
@@ -450,19 +450,13 @@ static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struc
     }
 }
 
-/* The sample that waits for the next tick; NULL: the node publishes its samples in their own tick. */
-static struct srv_sample *waiting_sample(const struct srv_sim *sim, const struct srv_node *node)
-{
-    return node->runner == &srv_runner_remote ? sim->remote->waiting(node->member) : NULL;
-}
-
 /* A checkpoint of a world without hosts of mode async ends before this part. */
 static void carry_waiting(struct walk *walk, struct srv_sim *sim)
 {
     static const char *const what = "the number of nodes in plugin hosts of mode async";
     uint64_t ours = 0;
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        ours += waiting_sample(sim, &sim->nodes[i]) != NULL;
+        ours += srv_runner_waiting(sim, &sim->nodes[i]) != NULL;
     }
     const bool theirs = walk->loading ? walk->used < walk->capacity : ours > 0;
     if (ours > 0 && !theirs) {
@@ -473,9 +467,9 @@ static void carry_waiting(struct walk *walk, struct srv_sim *sim)
         return;
     }
     for (uint32_t i = 0; i < sim->node_count && !has_failed(walk); i++) {
-        struct srv_sample *sample = waiting_sample(sim, &sim->nodes[i]);
+        struct srv_sample *sample = srv_runner_waiting(sim, &sim->nodes[i]);
         if (sample != NULL) {
-            carry_waiting_sample(walk, &sim->nodes[i], sample);
+            carry_srv_runner_waiting(walk, &sim->nodes[i], sample);
         }
     }
 }
@@ -547,7 +541,7 @@ enum oto_status srv_checkpoint_refusal(const struct srv_sim *sim, const char **r
             *reason = node->unsaved;
             return OTO_UNSUPPORTED;
         }
-        const struct srv_sample *sample = waiting_sample(sim, node);
+        const struct srv_sample *sample = srv_runner_waiting(sim, node);
         if (sample != NULL && sample->asked && !sample->answered && !node->live.quarantined) {
             *reason = "a plugin host of mode async has not answered; ask again";
             return OTO_TIMEOUT;

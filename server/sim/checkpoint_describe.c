@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/json.h"
 #include "sim/checkpoint_image.h"
 #include "otolith/version.h"
 
@@ -46,16 +46,16 @@ static enum oto_status put_node(FILE *to, const struct srv_running_node *node, c
                                 struct oto_error *error)
 {
     (void)fputs("  - node: ", to);
-    oto_json_text(to, node->name);
+    oto_json_put_text(to, node->name);
     (void)fputs("\n    plugin: ", to);
-    oto_json_text(to, node->plugin != NULL ? id_of(node->plugin) : "");
+    oto_json_put_text(to, node->plugin != NULL ? id_of(node->plugin) : "");
     (void)fputs("\n", to);
     if (node->plugin == NULL || !was_changed(node, config)) {
         return OTO_OK;
     }
     if (node->plugin != config->plugin) {
         (void)fputs("    file: ", to);
-        oto_json_text(to, oto_plugin_path(node->plugin));
+        oto_json_put_text(to, oto_plugin_path(node->plugin));
         (void)fputs("\n", to);
     }
     (void)fprintf(to, "    unit: [%" PRIu64 ", %" PRIu64 "]\n", node->unit_key.seed, node->unit_key.stream);
@@ -71,7 +71,7 @@ enum oto_status srv_checkpoint_describe(const struct srv_world_config *config, s
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the description of a checkpoint");
     }
     (void)fputs("otolith: \"" OTO_VERSION_STRING "\"\nworld: ", to);
-    oto_json_text(to, config->name);
+    oto_json_put_text(to, config->name);
     (void)fprintf(to, "\nseed: %" PRIu64 "\nnodes:\n", config->seed);
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; i < config->node_count && status == OTO_OK; i++) {

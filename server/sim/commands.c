@@ -170,26 +170,9 @@ void srv_sim_give_truth(struct srv_sim *sim, uint32_t index, const struct srv_ex
     }
 }
 
-static void give_controls(struct srv_instance *instance, const double *values)
-{
-    const struct oto_control_extension *control = oto_plugin_control(instance->plugin);
-    if (control != NULL) {
-        control->control(&instance->abi, values, OTO_CONTROLS);
-        srv_instance_settle(instance);
-    }
-}
-
 void srv_sim_give_controls(struct srv_sim *sim, uint32_t index, const double *values)
 {
-    struct srv_node *motion = sim->vehicles[index].motion;
-    if (motion->member != NULL) {
-        sim->remote->control(sim, motion->member, values);
-        return;
-    }
-    give_controls(&motion->live, values);
-    if (motion->trial != NULL) {
-        give_controls(&motion->trial->instance, values);
-    }
+    srv_runner_control(sim, sim->vehicles[index].motion, values);
 }
 
 bool srv_controls_are_finite(const double *values)

@@ -9,8 +9,8 @@
 
 #define SRV_FETCH_FROM_VEHICLES 64u /* smaller worlds fit the caches */
 /* Prepared data can have any length: only the first bytes are requested. A plugin may request the rest itself. */
-#define SRV_FETCH_SENSOR_DATA_BYTES 832u
-#define SRV_FETCH_MOTION_DATA_BYTES 640u
+#define SRV_FETCH_SENSOR_DATA_BYTES 576u
+#define SRV_FETCH_MOTION_DATA_BYTES 256u
 #define SRV_FETCH_LINE 64u
 
 static inline void srv_fetch(const void *memory, size_t bytes)
@@ -34,7 +34,7 @@ static inline void srv_fetch_ring(const struct srv_ring *ring)
 /* Requests the structs in which the other addresses are found. */
 static inline void srv_fetch_vehicle(const struct srv_vehicle *vehicle)
 {
-    srv_fetch(vehicle, offsetof(struct srv_vehicle, truth_zero));
+    srv_fetch(vehicle, offsetof(struct srv_vehicle, any_from_ns));
     srv_fetch(vehicle->motion, offsetof(struct srv_node, live.outputs));
     for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
         const struct srv_node *node = &vehicle->first_sensor[i];

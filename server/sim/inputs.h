@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "world/world_config.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 
 #define SRV_ESTIMATOR_MIN_HZ 1.0 /* because a ring holds one second */
 

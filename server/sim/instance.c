@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fpu.h"
+#include "base/huge_pages.h"
 
 uint64_t srv_state_rounded(uint64_t bytes)
 {
@@ -14,6 +15,7 @@ void *srv_state_alloc(uint64_t bytes)
 {
     const uint64_t rounded = srv_state_rounded(bytes > 0 ? bytes : 1);
     void *state = aligned_alloc(SRV_STATE_ALIGN, rounded);
+    srv_huge_pages(state, rounded);
     if (state != NULL) {
         memset(state, 0, rounded);
     }

@@ -12,7 +12,7 @@
 #include "plugin/finite.h"
 #include "plugin/host.h"
 #include "sim/state_hash.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 
 #define SRV_STATE_ALIGN 64u
 #define SRV_NO_CHANNEL UINT32_MAX
@@ -32,6 +32,7 @@ struct srv_port {
 struct srv_instance {
     /* read by each step */
     struct oto_instance abi; /* the struct that the plugin's operations get */
+    const struct oto_plugin_ops *ops;
     enum oto_step_status (*step)(const struct oto_instance *, const struct oto_step *);
     enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant, struct oto_truth_record *);
     uint32_t motion_flags;
@@ -48,7 +49,6 @@ struct srv_instance {
     /* read at boundaries only */
     struct oto_plugin *plugin; /* held */
     const struct oto_plugin_descriptor *descriptor;
-    const struct oto_plugin_ops *ops;
     struct oto_params params;
     struct oto_prepared prepared;
     struct oto_setup *own_setup; /* setup of a plugin whose part or unit differs from the node's; NULL: the node's setup applies */

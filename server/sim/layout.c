@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "otolith/ring.h"
+
 #define SLOT_ALIGN 64u
 #define MIN_CAPACITY 16u
 #define MAX_CAPACITY (1u << 24)

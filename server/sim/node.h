@@ -23,28 +23,28 @@ struct srv_runner; /* sim/runner.h */
 
 struct srv_node {
     /* read by each step */
-    uint32_t index;
+    _Alignas(SRV_STATE_ALIGN) uint32_t index;
     uint32_t vehicle; /* index */
     bool labelled; /* the node has a channel of fault labels, after the channels of its ports */
     bool is_estimator; /* stepped after all sensors of the tick */
     uint32_t estimators_before; /* number of estimators that are stepped before this one */
     const struct srv_runner *runner;
     struct oto_setup *setup; /* fixed */
+    struct srv_fault *faults; /* faults that wait or are active, in the order in which they were added; usually NULL */
+    struct srv_fifo *fifo; /* samples that wait to be published at once (fifo.h); usually NULL */
+    struct srv_due due;    /* the tick of the next sample */
+    struct srv_schedule schedule; /* instants of the samples; stands at the next sample */
     struct {
         bool made;      /* the sample that is due was already made by a batch (runner_batch.c) */
         uint32_t said;  /* status that the step returned */
         uint32_t flags; /* flags of the sample's truth */
     } ahead;
-    struct srv_schedule schedule; /* instants of the samples; stands at the next sample */
-    struct srv_due due;    /* the tick of the next sample */
-    struct srv_fault *faults; /* faults that wait or are active, in the order in which they were added; usually NULL */
+    struct srv_instance live; /* the instance that publishes */
+    /* read where there are faults, plugin hosts or estimators, and at boundaries */
     struct srv_ring label_ring;
     uint32_t label_channel;
-    struct srv_fifo *fifo; /* samples that wait to be published at once (fifo.h); usually NULL */
     struct srv_member *member; /* NULL: the node runs in this process */
     const char *unsaved; /* why no checkpoint can hold its state; NULL: one can */
-    struct srv_instance live; /* the instance that publishes */
-    /* changed only at boundaries */
     uint64_t revision; /* number of changes applied so far */
     uint32_t generation; /* number of swaps and roll-backs so far */
     struct srv_change *trial; /* the swap in progress, during which two plugins are stepped; or NULL */

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "base/utf8.h"
 
 /* ---- parsing a line ---- */
@@ -256,49 +255,28 @@ bool oto_run_log_word(const struct oto_run_log_line *line, const char *key, uint
 
 /* ---- writing ---- */
 
-static void put_key(FILE *to, const char *key)
+void oto_run_log_put_begin(struct oto_json *to, const char *entry)
 {
-    (void)fprintf(to, ", \"%s\": ", key);
+    oto_json_open(to, NULL, '{');
+    oto_json_text(to, "entry", entry);
 }
 
-void oto_run_log_put_begin(FILE *to, const char *entry)
+/* Most of a log is hashes; this is several times faster than printf. */
+void oto_run_log_put_words(struct oto_json *to, const char *key, const uint64_t *words, uint32_t count)
 {
-    (void)fprintf(to, "{\"entry\": \"%s\"", entry);
-}
-
-void oto_run_log_put_text(FILE *to, const char *key, const char *text)
-{
-    put_key(to, key);
-    oto_json_text(to, text);
-}
-
-void oto_run_log_put_number(FILE *to, const char *key, uint64_t number)
-{
-    put_key(to, key);
-    (void)fprintf(to, "%" PRIu64, number);
-}
-
-void oto_run_log_put_truth(FILE *to, const char *key, bool truth)
-{
-    put_key(to, key);
-    (void)fputs(truth ? "true" : "false", to);
-}
-
-void oto_run_log_put_words(FILE *to, const char *key, const uint64_t *words, uint32_t count)
-{
-    put_key(to, key);
-    (void)fputc('"', to);
+    oto_json_format(to, key, "\"");
     for (uint32_t i = 0; i < count; i++) {
         char text[17] = " ";
-        for (int k = 0; k < 16; k++) { /* most of a log is hashes; this is several times faster than printf */
+        for (int k = 0; k < 16; k++) {
             text[k + 1] = "0123456789abcdef"[words[i] >> (60 - 4 * k) & 15];
         }
-        (void)fwrite(i > 0 ? text : text + 1, 1, i > 0 ? 17 : 16, to);
+        oto_json_more(to, i > 0 ? text : text + 1, i > 0 ? 17 : 16);
     }
-    (void)fputc('"', to);
+    oto_json_more(to, "\"", 1);
 }
 
-void oto_run_log_put_end(FILE *to)
+void oto_run_log_put_end(struct oto_json *to)
 {
-    (void)fputs("}\n", to);
+    oto_json_close(to, '}');
+    oto_json_more(to, "\n", 1);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/json.h"
 #include "otolith/status.h"
 
 #define OTO_RUN_LOG_FORMAT "otolith-log"
@@ -69,11 +70,8 @@ void oto_run_log_close(struct oto_run_log_reader *reader); /* NULL is allowed */
 
 /* ---- writing ---- */
 
-void oto_run_log_put_begin(FILE *to, const char *entry); /* {"entry": "…" */
-void oto_run_log_put_text(FILE *to, const char *key, const char *text);
-void oto_run_log_put_number(FILE *to, const char *key, uint64_t number);
-void oto_run_log_put_truth(FILE *to, const char *key, bool truth);
-void oto_run_log_put_words(FILE *to, const char *key, const uint64_t *words, uint32_t count);
-void oto_run_log_put_end(FILE *to);
+void oto_run_log_put_begin(struct oto_json *to, const char *entry); /* {"entry": "…" */
+void oto_run_log_put_words(struct oto_json *to, const char *key, const uint64_t *words, uint32_t count);
+void oto_run_log_put_end(struct oto_json *to);
 
 #endif

@@ -13,6 +13,7 @@
 #ifndef SRV_SIM_RUNNER_H
 #define SRV_SIM_RUNNER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "otolith/plugin.h"
@@ -21,6 +22,9 @@ struct srv_sim;
 struct srv_vehicle;
 struct srv_node;
 struct srv_change;
+struct srv_change_base;
+struct srv_node_change;
+struct srv_sample;
 
 struct srv_runner {
     /*
@@ -40,6 +44,26 @@ struct srv_runner {
 };
 
 extern const struct srv_runner srv_runner_direct, srv_runner_batch, srv_runner_pair, srv_runner_remote;
+
+/*
+ * What happens beside the steps of a node: in its plugin host if it has one, else in this process. Operations without an
+ * effect on nodes in this process do nothing for them.
+ */
+bool srv_runner_is_remote(const struct srv_node *node);
+void srv_runner_control(struct srv_sim *sim, struct srv_node *motion, const double *values); /* controls of a motion */
+/* The sample that waits for the next tick; NULL: the node publishes its samples in their own tick. */
+struct srv_sample *srv_runner_waiting(const struct srv_sim *sim, const struct srv_node *node);
+/* Swaps, in the order in which swap.c calls them. The first two may be called while the node runs. [loop] */
+enum oto_status srv_runner_make_parameter(const struct srv_sim *sim, const struct srv_change_base *base, const char *key,
+                                          const char *yaml, struct srv_node_change **change, struct oto_error *error);
+enum oto_status srv_runner_make_candidate(const struct srv_sim *sim, const struct srv_change_base *base, struct srv_change *change,
+                                          struct oto_error *error);
+const char *srv_runner_swap_conflict(const struct srv_sim *sim, const struct srv_node *node, struct srv_change *change);
+enum oto_status srv_runner_take_state(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, const char **reason);
+void srv_runner_flip(const struct srv_sim *sim, struct srv_node *node, struct srv_change *change);
+void srv_runner_settle(struct srv_sim *sim, struct srv_node *node, const struct srv_change *change);
+void srv_runner_keep_candidate(struct srv_sim *sim, struct srv_node *node);
+void srv_runner_drop_candidate(const struct srv_sim *sim, const struct srv_node *node);
 
 /* Chooses the node's runner: after the node was made, and whenever a swap of the node begins or ends. */
 void srv_node_choose_runner(const struct srv_sim *sim, struct srv_node *node);

@@ -55,3 +55,92 @@ static enum oto_status apply(struct srv_sim *sim, struct srv_node *node, struct 
 
 const struct srv_runner srv_runner_remote = {
     .take = take, .move = move, .evaluate = evaluate, .looked_back = looked_back, .apply = apply};
+
+/* ---- beside the steps: where the instance of a node lives ---- */
+
+bool srv_runner_is_remote(const struct srv_node *node)
+{
+    return node->member != NULL;
+}
+
+static void give_controls(struct srv_instance *instance, const double *values)
+{
+    const struct oto_control_extension *control = oto_plugin_control(instance->plugin);
+    if (control != NULL) {
+        control->control(&instance->abi, values, OTO_CONTROLS);
+        srv_instance_settle(instance);
+    }
+}
+
+void srv_runner_control(struct srv_sim *sim, struct srv_node *motion, const double *values)
+{
+    if (motion->member != NULL) {
+        sim->remote->control(sim, motion->member, values);
+        return;
+    }
+    give_controls(&motion->live, values);
+    if (motion->trial != NULL) {
+        give_controls(&motion->trial->instance, values);
+    }
+}
+
+struct srv_sample *srv_runner_waiting(const struct srv_sim *sim, const struct srv_node *node)
+{
+    return node->member != NULL ? sim->remote->waiting(node->member) : NULL;
+}
+
+enum oto_status srv_runner_make_parameter(const struct srv_sim *sim, const struct srv_change_base *base, const char *key,
+                                          const char *yaml, struct srv_node_change **change, struct oto_error *error)
+{
+    struct srv_member *member = sim->nodes[base->node].member;
+    return member != NULL ? sim->remote->make_parameter(member, base, key, yaml, change, error)
+                          : srv_change_make_parameter(base, key, yaml, change, error);
+}
+
+enum oto_status srv_runner_make_candidate(const struct srv_sim *sim, const struct srv_change_base *base, struct srv_change *change,
+                                          struct oto_error *error)
+{
+    struct srv_member *member = sim->nodes[base->node].member;
+    return member != NULL ? sim->remote->make_candidate(member, base, change, error) : OTO_OK;
+}
+
+const char *srv_runner_swap_conflict(const struct srv_sim *sim, const struct srv_node *node, struct srv_change *change)
+{
+    return node->member != NULL ? sim->remote->swap_conflict(node->member, change) : NULL;
+}
+
+enum oto_status srv_runner_take_state(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, const char **reason)
+{
+    return node->member != NULL ? sim->remote->take_over(sim, node->member, change, reason)
+                                : srv_change_take_state(node, change, &srv_trial_vehicle(sim, node)->truth,
+                                                        srv_schedule_at(&sim->schedule), reason);
+}
+
+void srv_runner_flip(const struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
+{
+    srv_change_flip(node, change);
+    if (node->member != NULL) {
+        sim->remote->flip(node->member, change);
+    }
+}
+
+void srv_runner_settle(struct srv_sim *sim, struct srv_node *node, const struct srv_change *change)
+{
+    if (node->member != NULL) {
+        sim->remote->settle(sim, node->member, change);
+    }
+}
+
+void srv_runner_keep_candidate(struct srv_sim *sim, struct srv_node *node)
+{
+    if (node->member != NULL) {
+        sim->remote->keep_candidate(sim, node->member);
+    }
+}
+
+void srv_runner_drop_candidate(const struct srv_sim *sim, const struct srv_node *node)
+{
+    if (node->member != NULL) {
+        sim->remote->drop_candidate(node->member);
+    }
+}

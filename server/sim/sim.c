@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/huge_pages.h"
 #include "document/document.h"
 #include "sim/fifo.h"
 
@@ -36,12 +35,11 @@ static enum oto_status make_nodes(struct srv_sim *sim, oto_warn_function warn, v
 {
     const uint32_t count = sim->config->node_count;
     enum oto_status status = OTO_OK;
-    sim->nodes = calloc(count, sizeof *sim->nodes);
+    sim->nodes = srv_state_alloc(count * sizeof *sim->nodes);
     sim->first_channels = calloc(count, sizeof *sim->first_channels);
     if (sim->nodes == NULL || sim->first_channels == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", count);
     }
-    srv_huge_pages(sim->nodes, count * sizeof *sim->nodes);
     for (uint32_t i = 0; status == OTO_OK && i < count; i++) {
         struct srv_node *node = &sim->nodes[i];
         status = srv_node_init(sim->config, i, warn, warn_context, node, error);
@@ -115,7 +113,7 @@ static enum oto_status make_vehicles(struct srv_sim *sim, struct oto_error *erro
 {
     const struct srv_world_config *config = sim->config;
     enum oto_status status = OTO_OK;
-    sim->vehicles = calloc(config->vehicle_count, sizeof *sim->vehicles);
+    sim->vehicles = srv_state_alloc(config->vehicle_count * sizeof *sim->vehicles);
     sim->hashes = srv_state_alloc(config->vehicle_count * sizeof *sim->hashes);
     sim->truth_runs = calloc(oto_truth_type.field_count, sizeof *sim->truth_runs);
     if (sim->vehicles == NULL || sim->hashes == NULL || sim->truth_runs == NULL) {

@@ -20,23 +20,24 @@
 #include "sim/runner.h"
 #include "sim/state_hash.h"
 #include "sim/store.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 #include "world/world_config.h"
 
 struct srv_vehicle {
-    struct srv_node *motion;
+    /* read in each tick */
+    _Alignas(SRV_STATE_ALIGN) struct srv_node *motion;
     struct srv_node *first_sensor;
     uint32_t sensor_count;
+    uint32_t truth_flags; /* of the last truth */
     bool any_time; /* the motion node can be evaluated at any instant from any_from_ns on */
-    int64_t any_from_ns;
     bool stale;    /* the motion node has no truth for this tick: `truth` is the last good one */
     bool truth_was_finite;
-    uint32_t truth_flags; /* of the last truth */
-    struct srv_ring ring;
     const struct srv_vibration *vibration; /* NULL: the vehicle does not vibrate */
+    struct srv_ring ring;
     struct srv_history history; /* used without any_time, or after a swap of the motion */
     struct oto_truth_record truth;      /* at the end of the last tick */
     /* not used in every tick */
+    int64_t any_from_ns;
     struct oto_truth_record truth_zero; /* at time zero */
     uint32_t channel;
 };

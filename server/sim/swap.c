@@ -6,7 +6,8 @@
  * Until the probation is over, the hash chain contains the state of the previous plugin. A swap that is rolled back
  * therefore leaves the chain of a run without the swap, and so does a swap to identical code.
  *
- * This file leads a swap from begin to end; runner_pair.c steps the two plugins.
+ * This file leads a swap from begin to end; runner_pair.c steps the two plugins, and runner_remote.c knows which node lives in a
+ * plugin host.
  */
 #include <string.h>
 
@@ -92,37 +93,6 @@ static void say_refused(struct srv_sim *sim, const struct srv_node *node, const 
     srv_event_write(sim, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)node->generation, node->topic, reason);
 }
 
-/* ---- plugins that run in a host ---- */
-
-static void exchange(const struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
-{
-    srv_change_flip(node, change);
-    if (node->member != NULL) {
-        sim->remote->flip(node->member, change);
-    }
-}
-
-static void settle_hosts(struct srv_sim *sim, struct srv_node *node, const struct srv_change *change)
-{
-    if (node->member != NULL) {
-        sim->remote->settle(sim, node->member, change);
-    }
-}
-
-static void keep_candidate(struct srv_sim *sim, struct srv_node *node)
-{
-    if (node->member != NULL) {
-        sim->remote->keep_candidate(sim, node->member);
-    }
-}
-
-static void drop_candidate(const struct srv_sim *sim, const struct srv_node *node)
-{
-    if (node->member != NULL) {
-        sim->remote->drop_candidate(node->member);
-    }
-}
-
 /* ---- the end of a probation ---- */
 
 /* Ends the swap of a node. The result goes to the command SETTLE that waits for it, or is kept for one. */
@@ -146,7 +116,7 @@ void srv_trial_roll_back(struct srv_sim *sim, struct srv_node *node, const char 
     srv_text_add(&words, " ");
     srv_text_add(&words, why);
     srv_text_add(&words, "; back to ");
-    exchange(sim, node, change);
+    srv_runner_flip(sim, node, change);
     srv_text_add(&words, node->live.descriptor->id);
     srv_text_add(&words, " ");
     srv_text_add(&words, node->live.descriptor->version);
@@ -161,15 +131,15 @@ void srv_trial_roll_back(struct srv_sim *sim, struct srv_node *node, const char 
     srv_event_write(sim, OTO_EVENT_SWAP_ROLLED_BACK, change->trial.undone ? 0 : 2, (int64_t)node->generation,
                     node->topic, text);
     settle(sim, node, change);
-    drop_candidate(sim, node);
+    srv_runner_drop_candidate(sim, node);
 }
 
 static void keep(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
     srv_event_write(sim, OTO_EVENT_SWAP_KEPT, 0, (int64_t)node->generation, node->topic, change->text);
-    settle_hosts(sim, node, change);
+    srv_runner_settle(sim, node, change);
     settle(sim, node, change);
-    keep_candidate(sim, node);
+    srv_runner_keep_candidate(sim, node);
 }
 
 bool srv_trial_settle(struct srv_sim *sim, struct srv_change *change, struct srv_reply *reply)
@@ -179,7 +149,7 @@ bool srv_trial_settle(struct srv_sim *sim, struct srv_change *change, struct srv
     if (trial->phase == SRV_TRIAL_PROBATION && over) {
         set_trial(sim, node_of(sim, change), NULL);
         trial->phase = SRV_TRIAL_SETTLED;
-        drop_candidate(sim, node_of(sim, change));
+        srv_runner_drop_candidate(sim, node_of(sim, change));
     }
     if (trial->phase != SRV_TRIAL_SETTLED) {
         trial->asked = true;
@@ -202,12 +172,12 @@ static bool flip(struct srv_sim *sim, struct srv_node *node, struct srv_change *
 {
     struct srv_trial *trial = &change->trial;
     if (change->probation_ticks == 0) {
-        settle_hosts(sim, node, change);
+        srv_runner_settle(sim, node, change);
     }
     for (uint32_t i = 0; i < node->live.port_count; i++) {
         trial->seq[i] = srv_fifo_newest(node, &node->live.ports[i].ring, node->live.ports[i].channel);
     }
-    exchange(sim, node, change);
+    srv_runner_flip(sim, node, change);
     show_instance(sim, node, &change->instance);
     take_vehicle(sim, node, change);
     trial->flip_tick = sim->tick;
@@ -221,7 +191,7 @@ static bool flip(struct srv_sim *sim, struct srv_node *node, struct srv_change *
     if (!reply->settling) {
         set_trial(sim, node, NULL);
         unlink_trial(sim, change);
-        keep_candidate(sim, node);
+        srv_runner_keep_candidate(sim, node);
         return true;
     }
     if (trial->phase == SRV_TRIAL_NONE) {
@@ -238,7 +208,7 @@ static bool refuse(struct srv_sim *sim, struct srv_node *node, struct srv_change
 {
     set_trial(sim, node, NULL);
     unlink_trial(sim, change);
-    drop_candidate(sim, node);
+    srv_runner_drop_candidate(sim, node);
     reply->status = status;
     reply->reason = reason;
     reply->tick = sim->tick;
@@ -247,22 +217,12 @@ static bool refuse(struct srv_sim *sim, struct srv_node *node, struct srv_change
     return true;
 }
 
-static enum oto_status take_state(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
-                                  const char **reason)
-{
-    if (node->member != NULL) {
-        return sim->remote->take_over(sim, node->member, change, reason);
-    }
-    return srv_change_take_state(node, change, &srv_trial_vehicle(sim, node)->truth, srv_schedule_at(&sim->schedule),
-                                 reason);
-}
-
 /* Flips now. A motion takes over the state again first, because it has followed a path of its own in the shadow. */
 static bool flip_now(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                      struct srv_reply *reply)
 {
     const char *reason = NULL;
-    if (change->instance.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
+    if (change->instance.evaluate != NULL && srv_runner_take_state(sim, node, change, &reason) != OTO_OK) {
         return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
     return flip(sim, node, change, reply);
@@ -278,7 +238,7 @@ static bool begin_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_
     if (change->shadow_ticks == 0) {
         return flip_now(sim, node, change, reply);
     }
-    if (change->instance.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
+    if (change->instance.evaluate != NULL && srv_runner_take_state(sim, node, change, &reason) != OTO_OK) {
         return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
     srv_instance_enable_ports(&change->instance);
@@ -316,7 +276,7 @@ static const char *conflict_of(const struct srv_sim *sim, const struct srv_node 
     if (change->revision != node->revision) {
         return "another change of this node was applied meanwhile; ask again";
     }
-    return node->member != NULL ? sim->remote->swap_conflict(node->member, change) : NULL;
+    return srv_runner_swap_conflict(sim, node, change);
 }
 
 bool srv_trial_begin(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
@@ -333,7 +293,7 @@ bool srv_trial_begin(struct srv_sim *sim, struct srv_node *node, struct srv_chan
     if (node->trial != NULL) {
         keep(sim, node, node->trial); /* a second swap of the node accepts the first */
     }
-    if (take_state(sim, node, change, &reason) != OTO_OK) {
+    if (srv_runner_take_state(sim, node, change, &reason) != OTO_OK) {
         return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
     change->trial.reply = *reply;

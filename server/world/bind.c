@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/json_text.h"
+#include "base/json.h"
 #include "base/schedule.h"
 #include "plugin/params.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "otolith/records.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 
 enum { READS = 1000 };
 

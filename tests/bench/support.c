@@ -100,12 +100,12 @@ static void print_json(const struct bench_result *result)
     (void)printf("{\"name\": \"%s\", \"unit\": \"%s\"", result->name, result->unit);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         (void)printf(", \"%s\": ", numbers[i].key);
-        json_double(stdout, numbers[i].value);
+        oto_json_put_number(stdout, numbers[i].value);
     }
     (void)printf(", \"reference\": ");
-    json_text(stdout, result->reference != NULL ? result->reference : "");
+    oto_json_put_text(stdout, result->reference != NULL ? result->reference : "");
     (void)printf(", \"note\": ");
-    json_text(stdout, result->note);
+    oto_json_put_text(stdout, result->note);
     (void)printf("}\n");
 }
 

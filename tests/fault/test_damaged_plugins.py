@@ -85,6 +85,7 @@ class DamagedPlugins(unittest.TestCase):
         finally:
             server.terminate()
             sentences = server.communicate(timeout=300)[1]
+            print(sentences, file=sys.stderr)  # also where a swap failed
         self.assertEqual(server.returncode, 0, sentences)
 
     def assert_swaps(self, server):

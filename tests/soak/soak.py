@@ -8,6 +8,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 # Of anonymous pages: arenas of malloc and stacks. Rings are shared memory that fills for minutes. A leak of 10 KiB a swap is more in 5 minutes.
 RESIDENT_GROWTH_KIB = 6 * 1024
+PROGRESS_S = 600  # between two lines that tell how far it is
 SWAPPED_FILES = 10  # the plugin and the previous plugin of five nodes, each with a descriptor and about six mappings
 
 
@@ -32,7 +34,7 @@ def arguments():
     parser.add_argument("--for", dest="seconds", type=duration, default=300, help="how long: 90s, 5min, 8h (default 5min)")
     parser.add_argument("--seed", type=int, default=None, help="of the sequence of actions (default: a new one, printed)")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="the build to run")
-    parser.add_argument("--quiet", action="store_true", help="print the summary alone")
+    parser.add_argument("--quiet", action="store_true", help="print no line for each action")
     return parser.parse_args()
 
 
@@ -123,6 +125,10 @@ class Soak:
             raise self.no_answer(name, broken) from broken
         except otolith.OtolithError as refusal:
             self.refused[f"{name}: {re.sub(r'[0-9]+', 'N', str(refusal))[:150]}"] += 1
+
+    def asked(self):
+        """How many actions were tried."""
+        return sum(self.done.values()) - self.done["swap_damaged, refused"] + sum(self.refused.values())
 
     def no_answer(self, name, error):
         return Violation(f"{name}: {error}; the server is {'alive' if self.server.alive() else 'dead'}:\n"
@@ -247,8 +253,19 @@ def finish_reader(reader, what):
     return account
 
 
+def tell_progress(worlds, seconds):
+    memory = ", ".join(f"{soak.server.world} {soak.server.figures()['rss_kib']}" for soak, _ in worlds)
+    print(f"{time.strftime('%H:%M:%S')} soak: {seconds / 60:.0f} min, {sum(soak.asked() for soak, _ in worlds)} actions; "
+          f"anonymous memory in KiB: {memory}", flush=True)
+
+
 def treat(worlds, seconds):
-    """Every action once, to warm up; then at random until the time is over. Returns the figures of both calms."""
+    """
+    Every action once, to warm up; then at random until the time is over, or SIGTERM asks for the end. Returns how long that was, and the
+    figures of both calms.
+    """
+    asked = []
+    signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
     choice = random.Random(OPTIONS.seed)
     for soak, own in worlds:
         for action in own + actions.OUTSIDE:
@@ -256,15 +273,30 @@ def treat(worlds, seconds):
             soak.check()
     before = {soak: soak.calm() for soak, _ in worlds}
     chances = [(soak, group) for soak, own in worlds for group in (own, own, actions.OUTSIDE) if group]
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    begin = told = time.monotonic()
+    while time.monotonic() < begin + seconds and not asked:
         soak, group = choice.choice(chances)
         soak.act(choice.choice(group))
         soak.check()
-    return before, {soak: soak.calm() for soak, _ in worlds}
+        if time.monotonic() > told + PROGRESS_S:
+            told = time.monotonic()
+            tell_progress(worlds, told - begin)
+    return time.monotonic() - begin, before, {soak: soak.calm() for soak, _ in worlds}
 
 
-def report(soaks, before, after, accounts, ticks, replayed):
+def row(soaks, lasted_s, grown_kib, accounts, ticks, replayed):
+    """The run as a row of the table in README.md."""
+    done, refused = (sum((getattr(soak, name) for soak in soaks), collections.Counter()) for name in ("done", "refused"))
+    cells = (time.strftime("%Y-%m-%d"), f"{lasted_s / 60:.0f} min", OPTIONS.seed, sum(soak.asked() for soak in soaks), sum(refused.values()),
+             f"{done['kill_server']}, {done['kill_host']}, {done['kill_publisher']}", done["restore"],
+             f"{done['swap_damaged']} ({done['swap_damaged, refused']})", done["hostile_subscribers"],
+             ", ".join(str(account["samples"]) for account in accounts.values()),
+             ", ".join(str(account["lost"]) for account in accounts.values()), ticks, replayed,
+             ", ".join(f"{kib / 1024:.1f}" for kib in grown_kib))
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def report(soaks, lasted_s, before, after, accounts, ticks, replayed):
     for soak in soaks:
         print(f"{soak.server.world}: {sum(soak.done.values())} actions done, {sum(soak.refused.values())} refused")
         print("  figures " + ", ".join(f"{key} {before[soak][key]} -> {after[soak][key]}" for key in before[soak]))
@@ -275,9 +307,14 @@ def report(soaks, before, after, accounts, ticks, replayed):
         print(f"{what}: {account['samples']} samples, {account['epochs']} runs, {account['lost']} reported as lost, none missing")
     print(f"hash: as undisturbed after {ticks} ticks")
     print(f"replay: {replayed} runs of the logged world, each the same as logged")
+    print(f"checked after each of {sum(soak.asked() for soak in soaks)} actions: the server lives, "
+          "ticks and answers, its events make sense, no zombie is left, a refusal has a sentence")
+    print("checked at the end: the figures, the samples, the hash and the replays above, exit codes, runtime directories, processes left behind")
+    grown_kib = [after[soak]["rss_kib"] - before[soak]["rss_kib"] for soak in soaks]
+    print(row(soaks, lasted_s, grown_kib, accounts, ticks, replayed))
 
 
-def check_end(worlds, readers, before, after):
+def check_end(worlds, readers, lasted_s, before, after):
     """What can be said only at the end; prints the report."""
     soaks = [soak for soak, _ in worlds]
     for soak, own in worlds:
@@ -289,7 +326,7 @@ def check_end(worlds, readers, before, after):
         compare_flat(soak.server.world, before[soak], after[soak])
         soak.stop()
     wait_for(lambda: not strangers(OPTIONS.runtime), "processes are left behind")
-    report(soaks, before, after, accounts, ticks, check_replay(logged))
+    report(soaks, lasted_s, before, after, accounts, ticks, check_replay(logged))
 
 
 def run(runtime):
@@ -323,7 +360,7 @@ def main():
         return 1
     finally:
         shutil.rmtree(runtime, ignore_errors=True)
-    print("soak: passed")
+    print(f"soak: passed, --seed {OPTIONS.seed}")
     return 0
 
 

@@ -244,7 +244,8 @@ class Data(WebCase):
         params = {param["key"]: param for param in viewer.ask("get", IMU)["params"]}
         density = params["accelerometer.noise_density_m_s2_rthz"]
         self.assertIn("0 to", density["range"])
-        self.assertEqual(params["law"]["range"], "mems | mavs")
+        self.assertEqual(params["law"]["range"], "mems|mavs")
+        self.assertEqual(params["taps"]["range"], "true|false")
         self.assertTrue(any(param["unit"] == "m/s^2" for param in params.values()))
         viewer.close()
 

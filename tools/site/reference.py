@@ -120,7 +120,7 @@ def make_records(binaries, source):
 
 def make_verbs(source):
     """Names and roles from the server's table, arguments from its page; a verb that one of them lacks is an error."""
-    rows = re.findall(r'^    \{"(\w+)", srv_verb_\w+, \w+, SRV_ROLE_(\w+), ', (source / "server/daemon/control/verbs.c").read_text(), re.M)
+    rows = re.findall(r'\[OTO_VERB_\w+\] = \{"(\w+)", (\w+), ', (source / "clients/libotolith/wire/control_verbs.c").read_text())
     page = (source / "server/README.md").read_text()
     section = page.split("| op | arguments |", 1)[1].split("\n\n", 1)[0]
     described = {}
@@ -131,7 +131,7 @@ def make_verbs(source):
             described[name] = (arguments, reply)
     missing = {name for name, _ in rows} ^ set(described)
     if missing:
-        raise SystemExit(f"make-site: server/README.md and server/daemon/control/verbs.c differ in the verbs {', '.join(sorted(missing))}")
+        raise SystemExit(f"make-site: server/README.md and clients/libotolith/wire/control_verbs.c differ in the verbs {', '.join(sorted(missing))}")
     made = [(code(name), role.lower(), *described[name]) for name, role in rows]
     return {"verbs": "# Control verbs\n\nRequests on the control socket of a world. [The protocol](src:server/README.md#control-socket): one datagram a request, "
                      "a msgpack map. From C use `otolith/client.h`, from Python `World`, from a shell the commands.\n\n"

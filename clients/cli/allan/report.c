@@ -51,7 +51,7 @@ static void print_array(const char *name, const struct allan_column *column, siz
         double value;
         memcpy(&value, (const char *)&column->points[i] + offset, sizeof value);
         (void)fputs(i > 0 ? ", " : "", stdout);
-        json_double(stdout, value);
+        oto_json_put_number(stdout, value);
     }
     (void)printf("], ");
 }
@@ -61,17 +61,17 @@ static void print_judgement(const struct allan_column *column)
     const struct unit *unit = unit_of(column->name);
     bool first = true;
     (void)printf(", \"unit\": ");
-    json_text(stdout, unit != NULL ? unit->unit : "");
+    oto_json_put_text(stdout, unit != NULL ? unit->unit : "");
     (void)printf(", \"fits\": %s, \"worst\": ", column->is_off ? "false" : "true");
-    json_double(stdout, column->worst);
+    oto_json_put_number(stdout, column->worst);
     (void)printf(", \"gauss_markov\": [");
     for (int k = 0; k < FIT_MARKOVS && column->is_off; k++) {
         if (column->model.markov_u[k] > 0.0) {
             (void)printf("%s[", first ? "" : ", ");
             first = false;
-            json_double(stdout, column->model.markov_s[k]);
+            oto_json_put_number(stdout, column->model.markov_s[k]);
             (void)printf(", ");
-            json_double(stdout, column->model.markov_u[k]);
+            oto_json_put_number(stdout, column->model.markov_u[k]);
             (void)printf("]");
         }
     }
@@ -89,7 +89,7 @@ void allan_print_json(const struct allan_column *columns, uint32_t count, bool c
         }
         (void)printf("%s", first ? "" : ", ");
         first = false;
-        json_text(stdout, column->name);
+        oto_json_put_text(stdout, column->name);
         (void)printf(": {");
         print_array("tau_s", column, offsetof(struct allan_point, tau_s));
         print_array("adev", column, offsetof(struct allan_point, adev));
@@ -103,7 +103,7 @@ void allan_print_json(const struct allan_column *columns, uint32_t count, bool c
                     {"K_se", column->fit.k_se}, {"chi2", column->fit.chi2}};
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++) {
             (void)printf("%s\"%s\": ", k > 0 ? ", " : "", fits[k].name);
-            json_double(stdout, fits[k].value);
+            oto_json_put_number(stdout, fits[k].value);
         }
         print_judgement(column);
         (void)printf("}");

@@ -24,7 +24,7 @@ static void print_triple(FILE *to, const char *key, const double *values)
     (void)fprintf(to, "\"%s\": [", key);
     for (int i = 0; i < 3; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_double(to, values[i]);
+        oto_json_put_number(to, values[i]);
     }
     (void)fputs("], ", to);
 }
@@ -32,18 +32,18 @@ static void print_triple(FILE *to, const char *key, const double *values)
 void calibrate_print_json(FILE *to, const struct oto_mount_calibration_record *result)
 {
     (void)fprintf(to, "{\"state\": \"%s\", \"percent\": ", calibrate_state_name(result->state));
-    json_double(to, result->percent);
+    oto_json_put_number(to, result->percent);
     (void)fputs(", ", to);
     print_triple(to, "rpy_deg", result->rpy_deg);
     print_triple(to, "bound_3sigma_deg", result->bound_3sigma_deg);
     (void)fputs("\"seconds\": ", to);
-    json_double(to, result->seconds);
+    oto_json_put_number(to, result->seconds);
     (void)fputs(", \"axes\": {", to);
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
         (void)fprintf(to, "%s\"%s\": {\"value\": ", i > 0 ? ", " : "", axis_names[i]);
-        json_double(to, result->axis_value_deg[i]);
+        oto_json_put_number(to, result->axis_value_deg[i]);
         (void)fputs(", \"bound\": ", to);
-        json_double(to, result->axis_bound_deg[i]);
+        oto_json_put_number(to, result->axis_bound_deg[i]);
         (void)fprintf(to, ", \"accepted\": %s}", result->axis_accepted[i] != 0 ? "true" : "false");
     }
     (void)fputs("}}\n", to);

@@ -108,12 +108,12 @@ static void json_states(FILE *to, const struct account *account, bool units)
         }
         (void)fputs(comma, to);
         comma = ", ";
-        json_text(to, state.name);
+        oto_json_put_text(to, state.name);
         (void)fputs(": ", to);
         if (units) {
-            json_text(to, state.unit);
+            oto_json_put_text(to, state.unit);
         } else {
-            json_double(to, account->own->values[i]);
+            oto_json_put_number(to, account->own->values[i]);
         }
     }
     (void)fputc('}', to);
@@ -139,9 +139,9 @@ static void json_comparisons(FILE *to, const struct comparisons *comparisons)
         char estimate[256];
         (void)snprintf(estimate, sizeof estimate, "%.*s", (int)(equals - row->argument), row->argument);
         (void)fputs(i > 0 ? ", {\"estimate\": " : ", \"compare\": [{\"estimate\": ", to);
-        json_text(to, estimate);
+        oto_json_put_text(to, estimate);
         (void)fputs(", \"reference\": ", to);
-        json_text(to, equals + 1);
+        oto_json_put_text(to, equals + 1);
         member(to, "count", row->count);
         json_member(to, ", ", "rmse", row->count > 0 ? comparison_rmse(row) : (double)NAN);
         json_member(to, ", ", "mean", row->count > 0 ? comparison_mean(row) : (double)NAN);
@@ -155,7 +155,7 @@ void account_print_json(FILE *to, const struct account *account)
 {
     const struct oto_estimate_run *run = account->run;
     (void)fputs("{\"plugin\": ", to);
-    json_text(to, oto_plugin_descriptor(oto_estimate_plugin(account->estimate))->id);
+    oto_json_put_text(to, oto_plugin_descriptor(oto_estimate_plugin(account->estimate))->id);
     member(to, "samples", run->samples);
     member(to, "steps", run->steps);
     member(to, "records", run->records);

@@ -6,7 +6,7 @@ static void put_row(FILE *to, const double *values, int count)
 {
     for (int i = 0; i < count; i++) {
         (void)fputs(i > 0 ? ", " : "[", to);
-        json_double(to, values[i]);
+        oto_json_put_number(to, values[i]);
     }
     (void)fputc(']', to);
 }

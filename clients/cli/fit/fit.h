@@ -19,7 +19,7 @@ struct fit_axis {
     /* results of the simulated runs */
     double simulated_u2[ALLAN_MAX_POINTS]; /* mean variance */
     double spread_u2[ALLAN_MAX_POINTS];    /* standard error of the mean variance */
-    double n_error, walk_error;            /* relative standard errors; NaN: the term is 0 */
+    double n_error, walk_error, floor_error; /* relative standard errors; NaN: the term is 0 */
     double markov_error[FIT_MARKOVS], sine_error[FIT_SINES];
 };
 

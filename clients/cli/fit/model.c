@@ -27,6 +27,13 @@ void fit_setup_times(struct fit_setup *setup)
 
 /* ---- Allan variances of samples, for a square of 1 ---- */
 
+/* Variance of the mean of m samples of a Gauss-Markov process of variance 1; of slow processes the closed form cancels. */
+static double markov_mean_variance(double m, double periods)
+{
+    const double loss = -expm1(-1.0 / periods), all = -expm1(-m / periods), a = 1.0 - loss;
+    return m / periods < 1e-3 ? 1.0 - m / (3.0 * periods) : (1.0 + a) / (loss * m) - 2.0 * a * all / (m * m * loss * loss);
+}
+
 /*
  * Gauss-Markov of correlation T: half the variance of the difference of two adjacent means of m samples. For short averages
  * of slow processes the closed form cancels, and the process is a walk of variance 2 dt/T a sample.
@@ -37,8 +44,7 @@ static double markov_variance(double m, double periods)
     if (m / periods < 1e-3) {
         return (2.0 * m * m + 1.0) / (3.0 * m * periods);
     }
-    const double mean = (1.0 + a) / (loss * m) - 2.0 * a * all / (m * m * loss * loss);
-    return mean - a * all * all / (m * m * loss * loss);
+    return markov_mean_variance(m, periods) - a * all * all / (m * m * loss * loss);
 }
 
 static double walk_variance(double m, double rate_hz)
@@ -104,6 +110,25 @@ double fit_model_deviation(const struct fit_model *model, double rate_hz, uint64
         if (model->sine_u[k] > 0.0) {
             sum += model->sine_u[k] * model->sine_u[k] * sine_variance(m, model->sine_hz[k] / rate_hz);
         }
+    }
+    return sqrt(sum);
+}
+
+double fit_model_mean_error(const struct fit_model *model, double rate_hz, uint64_t samples)
+{
+    const double m = (double)samples;
+    double sum = model->white_u * model->white_u / m + model->walk_u * model->walk_u * m / rate_hz / 3.0;
+    if (model->floor_u > 0.0) {
+        struct floor_shape shape;
+        shape_floor(model->floor_s[0] * rate_hz, model->floor_s[1] * rate_hz, &shape);
+        for (int k = 0; k < FIT_MARKOVS; k++) {
+            sum += model->floor_u * model->floor_u * shape.variance[k] * markov_mean_variance(m, shape.periods[k]);
+        }
+    }
+    for (int k = 0; k < FIT_MARKOVS; k++) {
+        sum += model->markov_u[k] > 0.0
+                   ? model->markov_u[k] * model->markov_u[k] * markov_mean_variance(m, model->markov_s[k] * rate_hz)
+                   : 0.0;
     }
     return sqrt(sum);
 }

@@ -47,6 +47,9 @@ double fit_model_n(const struct fit_model *model, double rate_hz);
 /* The deviation of the model at m samples. */
 double fit_model_deviation(const struct fit_model *model, double rate_hz, uint64_t m);
 
+/* Standard error of the mean of so many samples, as an estimate of the bias at the start. */
+double fit_model_mean_error(const struct fit_model *model, double rate_hz, uint64_t samples);
+
 /*
  * Fits every kind and stores the models; returns the kind with the lowest information criterion. allan_fit must have set
  * the degrees of freedom of the points.

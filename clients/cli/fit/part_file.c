@@ -157,10 +157,10 @@ void fit_part_write(FILE *to, const struct fit_log *log, const char *name, const
     (void)snprintf(title, sizeof title, "Rest log %.400s: %" PRIu64 " samples at %.10g Hz, fitted to averaging times of %.4g s",
                    log->path, log->rows, log->rate_hz, log->tau_max_s);
     (void)fputs("part: ", to);
-    json_text(to, name);
+    oto_json_put_text(to, name);
     (void)fprintf(to, "\ntitle: fitted to a rest log\nvendor: fitted\nkind: %s\ndocuments:\n  log: {title: ",
                   is_imu ? "imu" : "magnetometer");
-    json_text(to, title);
+    oto_json_put_text(to, title);
     (void)fputs("}\n", to);
     put_missing(to, log);
     (void)fprintf(to, "modes:\n  log:\n    output_rate: {value: %.12g, unit: Hz, is: typ, source: \"log stamps\"}\n",

@@ -111,7 +111,7 @@ static void put_terms(FILE *to, const struct fit_log *log, const struct fit_tria
     }
     if (model->floor_u > 0.0) {
         (void)snprintf(name, sizeof name, "B, %g s to %g s", model->floor_s[0], model->floor_s[1]);
-        put_value(to, name, model->floor_u * units->b_factor, NAN, units->b_unit);
+        put_value(to, name, model->floor_u * units->b_factor, axis->floor_error, units->b_unit);
     }
     for (int k = 0; k < FIT_MARKOVS; k++) {
         if (model->markov_u[k] > 0.0) {
@@ -153,7 +153,8 @@ static void put_triad(FILE *to, const struct fit_log *log, const struct fit_tria
     for (int i = 0; i < 3; i++) {
         const struct fit_axis *axis = &triad->axes[i];
         double tau_s;
-        (void)fprintf(to, "  %s, mean %.4g %s\n", axis->column, axis->mean_u, oto_part_triad_unit(triad->id));
+        (void)fprintf(to, "  %s, mean %.4g ± %.2g %s\n", axis->column, axis->mean_u,
+                      fit_model_mean_error(&axis->model, log->rate_hz, log->rows), oto_part_triad_unit(triad->id));
         put_terms(to, log, triad, axis);
         put_lowest(to, log, triad, axis);
         const double worst = worst_miss(log, axis, &tau_s);
@@ -184,11 +185,11 @@ static void put_series(FILE *to, const char *key, const double *at, const double
         if (values[k] > 0.0) {
             (void)fputs(first ? "[" : ", [", to);
             first = false;
-            json_double(to, at[k]);
+            oto_json_put_number(to, at[k]);
             (void)fputs(", ", to);
-            json_double(to, values[k]);
+            oto_json_put_number(to, values[k]);
             (void)fputs(", ", to);
-            json_double(to, errors[k]);
+            oto_json_put_number(to, errors[k]);
             (void)fputc(']', to);
         }
     }
@@ -202,7 +203,7 @@ static void put_points(FILE *to, const struct fit_axis *axis)
         (void)fprintf(to, ", \"%s\": [", keys[column]);
         for (size_t p = 0; p < axis->count; p++) {
             (void)fputs(p > 0 ? ", " : "", to);
-            json_double(to, column == 0   ? axis->points[p].tau_s
+            oto_json_put_number(to, column == 0   ? axis->points[p].tau_s
                             : column == 1 ? axis->points[p].adev
                                           : sqrt(axis->simulated_u2[p]));
         }
@@ -210,28 +211,30 @@ static void put_points(FILE *to, const struct fit_axis *axis)
     }
 }
 
-static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_axis *axis)
+static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_triad *triad, const struct fit_axis *axis)
 {
     const struct {
         const char *key;
         double value;
-    } members[] = {{"mean", axis->mean_u}, {"N", fit_model_n(&axis->model, log->rate_hz)}, {"N_relative_error", axis->n_error},
+    } members[] = {{"mean", axis->mean_u}, {"mean_error", fit_model_mean_error(&axis->model, log->rate_hz, log->rows)},
+                   {"resolution", triad->resolution_u}, {"N", fit_model_n(&axis->model, log->rate_hz)}, {"N_relative_error", axis->n_error},
                    {"white", axis->model.white_u},
                    {"K", axis->model.walk_u}, {"K_relative_error", axis->walk_error}, {"B", axis->model.floor_u},
+                   {"B_relative_error", axis->floor_error},
                    {"B_from_s", axis->model.floor_s[0]}, {"B_to_s", axis->model.floor_s[1]}, {"chi2", axis->model.chi2}};
     double tau_s;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         (void)fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "{", members[i].key);
-        json_double(to, members[i].value);
+        oto_json_put_number(to, members[i].value);
     }
     put_series(to, "gauss_markov", axis->model.markov_s, axis->model.markov_u, axis->markov_error, FIT_MARKOVS);
     put_series(to, "sine", axis->model.sine_hz, axis->model.sine_u, axis->sine_error, FIT_SINES);
     (void)fprintf(to, ", \"fits\": %s, \"worst\": ", axis_fits(log, axis) ? "true" : "false");
-    json_double(to, worst_miss(log, axis, &tau_s));
+    oto_json_put_number(to, worst_miss(log, axis, &tau_s));
     (void)fputs(", \"expected_worst\": ", to);
-    json_double(to, axis->model.worst);
+    oto_json_put_number(to, axis->model.worst);
     (void)fputs(", \"worst_tau_s\": ", to);
-    json_double(to, tau_s);
+    oto_json_put_number(to, tau_s);
     put_points(to, axis);
     (void)fputc('}', to);
 }
@@ -240,16 +243,16 @@ void fit_report_json(FILE *to, const struct fit_log *log, const struct fit_calib
 {
     bool first = true;
     (void)fprintf(to, "{\"samples\": %" PRIu64 ", \"rate_hz\": ", log->rows);
-    json_double(to, log->rate_hz);
+    oto_json_put_number(to, log->rate_hz);
     (void)fputs(", \"columns\": {", to);
     for (int i = 0; i < 3 * OTO_PART_TRIADS; i++) {
         const struct fit_triad *triad = &log->triads[i / 3];
         if (triad->is_there) {
             (void)fputs(first ? "" : ", ", to);
             first = false;
-            json_text(to, triad->axes[i % 3].column);
+            oto_json_put_text(to, triad->axes[i % 3].column);
             (void)fprintf(to, ": ");
-            put_axis_json(to, log, &triad->axes[i % 3]);
+            put_axis_json(to, log, triad, &triad->axes[i % 3]);
         }
     }
     (void)fprintf(to, "}, \"fits\": %s, \"calibration\": ", fit_agrees(log) ? "true" : "false");

@@ -30,7 +30,7 @@ static double deviation_of(const struct moments *moments)
 }
 
 struct axis_moments {
-    struct moments variance[ALLAN_MAX_POINTS], n, walk, markov[FIT_MARKOVS], sine[FIT_SINES];
+    struct moments variance[ALLAN_MAX_POINTS], n, walk, floor, markov[FIT_MARKOVS], sine[FIT_SINES];
 };
 
 static enum oto_status simulate_run(const struct fit_log *log, const struct rest_setup *setup,
@@ -65,6 +65,7 @@ static void take_axis(const struct fit_log *log, const struct fit_triad *triad, 
     }
     add(&moments->n, fit_model_n(&model, log->rate_hz));
     add(&moments->walk, model.walk_u);
+    add(&moments->floor, model.floor_u);
     for (int k = 0; k < FIT_MARKOVS; k++) {
         add(&moments->markov[k], model.markov_u[k]);
     }
@@ -81,6 +82,7 @@ static void close_axis(struct fit_axis *axis, double rate_hz, const struct axis_
     }
     axis->n_error = deviation_of(&moments->n) / fit_model_n(&axis->model, rate_hz);
     axis->walk_error = axis->model.walk_u > 0.0 ? deviation_of(&moments->walk) / axis->model.walk_u : (double)NAN;
+    axis->floor_error = axis->model.floor_u > 0.0 ? deviation_of(&moments->floor) / axis->model.floor_u : (double)NAN;
     for (int k = 0; k < FIT_MARKOVS; k++) {
         axis->markov_error[k] =
             axis->model.markov_u[k] > 0.0 ? deviation_of(&moments->markov[k]) / axis->model.markov_u[k] : (double)NAN;

@@ -230,7 +230,7 @@ static void json_angles(FILE *to, const char *key, const double *numbers)
     (void)fprintf(to, ", \"%s\": {", key);
     for (int i = 0; i < 3; i++) {
         (void)fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "", angles[i]);
-        json_double(to, numbers[i]);
+        oto_json_put_number(to, numbers[i]);
     }
     (void)fputc('}', to);
 }

@@ -44,12 +44,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'J': options->jacobian = true; return 0;
     case 'd': options->derived = true; return 0;
     case 'j': options->json = true; return 0;
-    case ARGP_KEY_ARG:
-        if (options->model != NULL) {
-            argp_error(state, "unexpected argument '%s'", argument);
-        }
-        options->model = argument;
-        return 0;
+    case ARGP_KEY_ARG: cli_take_argument(state, &options->model, argument); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -137,5 +132,5 @@ enum oto_status model_number(const char *text, double *number, struct oto_error 
 
 void model_print_number(FILE *to, double number)
 {
-    json_double(to, number);
+    oto_json_put_number(to, number);
 }

@@ -24,11 +24,11 @@ static void list_one(void *context, const char *name)
     const struct oto_model_extension *model = oto_plugin_model(plugin);
     if (model != NULL && listing->json) {
         (void)printf("%s{\"name\": ", listing->count > 0 ? ", " : "");
-        json_text(stdout, model_name(oto_plugin_descriptor(plugin)));
+        oto_json_put_text(stdout, model_name(oto_plugin_descriptor(plugin)));
         (void)printf(", \"plugin\": ");
-        json_text(stdout, name);
+        oto_json_put_text(stdout, name);
         (void)printf(", \"states\": %u, \"text\": ", model->state_count);
-        json_text(stdout, oto_plugin_descriptor(plugin)->text);
+        oto_json_put_text(stdout, oto_plugin_descriptor(plugin)->text);
         (void)printf("}");
     } else if (model != NULL) {
         (void)printf("%-24s %2u states  %s\n", model_name(oto_plugin_descriptor(plugin)), model->state_count,
@@ -53,7 +53,7 @@ int model_list(int argc, char **argv)
 static void json_text_member(const char *key, const char *value, const char *before)
 {
     (void)printf("%s\"%s\": ", before, key);
-    json_text(stdout, value != NULL ? value : "");
+    oto_json_put_text(stdout, value != NULL ? value : "");
 }
 
 static void print_quantities(const char *title, const struct oto_model_quantity *rows, uint32_t count, bool json)

@@ -29,11 +29,11 @@ static void put_axes(FILE *to, const char *name, const double axes[3], bool *fir
 {
     (void)fprintf(to, "%s\n      ", *first ? "" : ",");
     *first = false;
-    json_text(to, name);
+    oto_json_put_text(to, name);
     (void)fputs(": [", to);
     for (int i = 0; i < 3; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_double(to, axes[i]);
+        oto_json_put_number(to, axes[i]);
     }
     (void)fputc(']', to);
 }
@@ -42,9 +42,9 @@ static void put_scalar(FILE *to, const char *name, double value, bool *first)
 {
     (void)fprintf(to, "%s\n      ", *first ? "" : ",");
     *first = false;
-    json_text(to, name);
+    oto_json_put_text(to, name);
     (void)fputs(": ", to);
-    json_double(to, value);
+    oto_json_put_number(to, value);
 }
 
 static void put_triad(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad, enum dialect dialect)
@@ -83,7 +83,7 @@ void parts_export_json(FILE *to, bool is_mavs, const struct oto_part *part, cons
     (void)fputs("{\n", to);
     if (dialect == MATLAB) {
         (void)fputs("  ", to);
-        json_text(to, part->name);
+        oto_json_put_text(to, part->name);
         (void)fputs(": {\n", to);
     } else {
         (void)fprintf(to, "    \"Sample Rate\": %.12g,\n", rate_hz);

@@ -148,7 +148,7 @@ static void put_number(FILE *to, const double axes[3])
     (void)fputs(same ? "" : "[", to);
     for (int i = 0; i < (same ? 1 : 3); i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_double(to, axes[i]);
+        oto_json_put_number(to, axes[i]);
     }
     (void)fputs(same ? "" : "]", to);
 }
@@ -297,7 +297,7 @@ static void put_rate(FILE *to, const struct oto_value *entry, const struct oto_v
         double hz = 0;
         if (rate != NULL && oto_value_f64(rate, &hz, NULL) == OTO_OK && hz > 0) {
             (void)fputs("    output_rate: {value: ", to);
-            json_double(to, hz);
+            oto_json_put_number(to, hz);
             (void)fprintf(to, ", unit: Hz, is: typ, source: \"file %s\"}\n", names[i % 2]);
             return;
         }
@@ -311,12 +311,12 @@ static enum oto_status put_part(struct importing *importing, const char *path, c
         importing->triads[OTO_PART_ACCELEROMETER] != NULL || importing->triads[OTO_PART_GYROSCOPE] != NULL;
     enum oto_status status = OTO_OK;
     (void)fputs("part: ", importing->to);
-    json_text(importing->to, name);
+    oto_json_put_text(importing->to, name);
     (void)fputs("\ntitle: ", importing->to);
-    json_text(importing->to, entry->key != NULL ? entry->key : name);
+    oto_json_put_text(importing->to, entry->key != NULL ? entry->key : name);
     (void)fprintf(importing->to,
                   "\nvendor: imported\nkind: %s\ndocuments:\n  file: {title: ", is_imu ? "imu" : "magnetometer");
-    json_text(importing->to, path);
+    oto_json_put_text(importing->to, path);
     (void)fputs("}\n", importing->to);
     put_missing(importing, is_imu);
     (void)fputs("modes:\n  imported:\n", importing->to);

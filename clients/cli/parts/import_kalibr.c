@@ -48,7 +48,7 @@ static enum oto_status put_number(FILE *to, const struct oto_value *map, const c
     const enum oto_status status = oto_value_f64(value, &number, error);
     if (status == OTO_OK) {
         (void)fprintf(to, "      %s: {value: ", term);
-        json_double(to, number);
+        oto_json_put_number(to, number);
         (void)fprintf(to, ", unit: \"%s\", is: typ, source: \"file %s, line %u\"}\n", unit, key, value->line);
     }
     return status;
@@ -61,11 +61,11 @@ enum oto_status parts_put_kalibr(FILE *to, const char *path, const char *name, c
     enum oto_status status = OTO_OK;
     double hz = 0;
     (void)fputs("part: ", to);
-    json_text(to, name);
+    oto_json_put_text(to, name);
     (void)fputs("\ntitle: ", to);
-    json_text(to, map->key != NULL ? map->key : name);
+    oto_json_put_text(to, map->key != NULL ? map->key : name);
     (void)fputs("\nvendor: imported\nkind: imu\ndocuments:\n  file: {title: ", to);
-    json_text(to, path);
+    oto_json_put_text(to, path);
     (void)fputs("}\nmissing:\n", to);
     for (size_t i = 0; i < TRIADS; i++) {
         const char *triad = oto_part_triad_name((enum oto_part_triad)i);

@@ -196,10 +196,10 @@ void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mod
 
 static void put_member(FILE *to, const char *key, const char *text, bool more)
 {
-    json_text(to, key);
+    oto_json_put_text(to, key);
     (void)fputs(": ", to);
     if (text != NULL) {
-        json_text(to, text);
+        oto_json_put_text(to, text);
     } else {
         (void)fputs("null", to);
     }
@@ -211,7 +211,7 @@ static void put_list(FILE *to, const double *axes)
     (void)fputc('[', to);
     for (int i = 0; i < 3; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_double(to, axes[i]);
+        oto_json_put_number(to, axes[i]);
     }
     (void)fputc(']', to);
 }
@@ -229,7 +229,7 @@ static void put_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_par
         }
         (void)fputs(first ? "" : ", ", to);
         first = false;
-        json_text(to, number->term);
+        oto_json_put_text(to, number->term);
         (void)fputs(": {\"printed\": ", to);
         put_list(to, (double[]){number->printed[0], number->printed[number->count == 3 ? 1 : 0],
                                 number->printed[number->count == 3 ? 2 : 0]});
@@ -260,7 +260,7 @@ static void put_conventions(FILE *to, const struct oto_part_mode *mode, enum oto
         }
         (void)fputs(first ? "" : ", ", to);
         first = false;
-        json_text(to, conventions[i].key);
+        oto_json_put_text(to, conventions[i].key);
         (void)fputs(": ", to);
         if (convert(&conventions[i], &noise, axes)) {
             put_list(to, axes);
@@ -277,7 +277,7 @@ static void put_documents(FILE *to, const struct oto_part *part)
     for (uint32_t i = 0; i < part->document_count; i++) {
         const struct oto_part_document *document = &part->documents[i];
         (void)fputs(i > 0 ? ", " : "", to);
-        json_text(to, document->id);
+        oto_json_put_text(to, document->id);
         (void)fputs(": {", to);
         put_member(to, "title", document->title, true);
         put_member(to, "number", document->number, true);
@@ -294,11 +294,11 @@ static void put_settings(FILE *to, const struct oto_part_mode *mode)
     for (uint32_t i = 0; i < mode->setting_count; i++) {
         const struct oto_part_setting *setting = &mode->settings[i];
         (void)fputs(i > 0 ? ", " : "", to);
-        json_text(to, setting->key);
+        oto_json_put_text(to, setting->key);
         (void)fputs(": {\"values\": [", to);
         for (uint32_t k = 0; k < setting->count; k++) {
             (void)fputs(k > 0 ? ", " : "", to);
-            json_double(to, setting->values[k]);
+            oto_json_put_number(to, setting->values[k]);
         }
         (void)fputs("], ", to);
         put_member(to, "unit", setting->unit, true);
@@ -314,12 +314,12 @@ static void put_names(FILE *to, const struct oto_part *part)
     (void)fputs("\"modes\": [", to);
     for (uint32_t i = 0; i < part->mode_count; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_text(to, part->modes[i].name);
+        oto_json_put_text(to, part->modes[i].name);
     }
     (void)fputs("], \"missing\": [", to);
     for (uint32_t i = 0; i < part->missing_count; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_text(to, part->missing[i]);
+        oto_json_put_text(to, part->missing[i]);
     }
     (void)fputc(']', to);
 }
@@ -333,14 +333,14 @@ void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_par
     put_member(to, "kind", part->kind_name, true);
     put_member(to, "mode", mode->name, true);
     (void)fputs("\"output_rate_hz\": ", to);
-    json_double(to, mode->output_rate_hz > 0 ? mode->output_rate_hz : (double)NAN);
+    oto_json_put_number(to, mode->output_rate_hz > 0 ? mode->output_rate_hz : (double)NAN);
     (void)fputs(", ", to);
     put_documents(to, part);
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
         if (!oto_part_has_triad(mode, (enum oto_part_triad)triad)) {
             continue;
         }
-        json_text(to, oto_part_triad_name((enum oto_part_triad)triad));
+        oto_json_put_text(to, oto_part_triad_name((enum oto_part_triad)triad));
         (void)fputs(": {", to);
         put_numbers(to, mode, (enum oto_part_triad)triad);
         (void)fputs(", ", to);

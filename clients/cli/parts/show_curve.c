@@ -69,7 +69,7 @@ void parts_show_curve_json(FILE *to, const struct oto_part_mode *mode, enum oto_
     struct oto_part_curve curve;
     oto_part_curve(mode, triad, &curve);
     (void)fputs("\"known_s\": ", to);
-    json_double(to, curve.known_s > 0.0 ? curve.known_s : (double)NAN);
+    oto_json_put_number(to, curve.known_s > 0.0 ? curve.known_s : (double)NAN);
     if (!curve.default_floor && !curve.default_white) {
         (void)fputs(", \"default\": null", to);
         return;
@@ -77,9 +77,9 @@ void parts_show_curve_json(FILE *to, const struct oto_part_mode *mode, enum oto_
     (void)fprintf(to, ", \"default\": {\"term\": \"%s\", \"si\": [", curve.default_floor ? "bias_instability" : "noise_density");
     for (int i = 0; i < 3; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_double(to, curve.value_u[i]);
+        oto_json_put_number(to, curve.value_u[i]);
     }
     (void)fputs("], \"meet_s\": ", to);
-    json_double(to, curve.meet_s);
+    oto_json_put_number(to, curve.meet_s);
     (void)fputc('}', to);
 }

@@ -187,9 +187,9 @@ static void print_json(const struct proof *proof)
                  file->has_summary ? "true" : "false", file->damaged_chunks);
     if (proof->difference.found) {
         (void)printf("{\"topic\": ");
-        json_text(stdout, proof->difference.channel->channel->topic);
+        oto_json_put_text(stdout, proof->difference.channel->channel->topic);
         (void)printf(", \"seq\": %" PRIu64 ", \"t_ns\": %" PRId64 ", \"text\": ", proof->difference.seq, proof->difference.t_ns);
-        json_text(stdout, proof->difference.text);
+        oto_json_put_text(stdout, proof->difference.text);
         (void)printf("}}\n");
     } else {
         (void)printf("null}\n");

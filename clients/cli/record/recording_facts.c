@@ -50,40 +50,34 @@ static enum oto_status attach_start(struct recording *recording, const struct ot
 {
     const struct oto_segment_header *header = oto_client_header(recording->client);
     const struct oto_value *overrides = oto_value_get(facts, "overrides");
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    if (to == NULL) {
-        return no_memory(error);
-    }
+    struct oto_json json = {.layout = OTO_JSON_LINE}, *to = &json;
     oto_run_log_put_begin(to, "header");
-    oto_run_log_put_text(to, "format", OTO_RUN_LOG_FORMAT);
-    oto_run_log_put_number(to, "version", OTO_RUN_LOG_VERSION);
-    oto_run_log_put_text(to, "otolith", OTO_VERSION_STRING);
-    oto_run_log_put_text(to, "world", header->world);
-    oto_run_log_put_number(to, "seed", header->seed);
-    oto_run_log_put_number(to, "hashes_every", 1);
-    oto_run_log_put_text(to, "file", world_path);
+    oto_json_text(to, "format", OTO_RUN_LOG_FORMAT);
+    oto_json_u64(to, "version", OTO_RUN_LOG_VERSION);
+    oto_json_text(to, "otolith", OTO_VERSION_STRING);
+    oto_json_text(to, "world", header->world);
+    oto_json_u64(to, "seed", header->seed);
+    oto_json_u64(to, "hashes_every", 1);
+    oto_json_text(to, "file", world_path);
     oto_run_log_put_words(to, "file_hash", &world_hash, 1);
-    oto_run_log_put_truth(to, "inputs_unknown", true);
+    oto_json_flag(to, "inputs_unknown", true);
     oto_run_log_put_end(to);
     for (uint32_t i = 0; overrides != NULL && overrides->kind == OTO_VALUE_LIST && i < overrides->count; i++) {
         char *path = strdup(overrides->items[i]->text), *equals = path != NULL ? strchr(path, '=') : NULL;
         if (equals != NULL) {
             *equals = '\0';
             oto_run_log_put_begin(to, "override");
-            oto_run_log_put_text(to, "path", path);
-            oto_run_log_put_text(to, "value", equals + 1);
+            oto_json_text(to, "path", path);
+            oto_json_text(to, "value", equals + 1);
             oto_run_log_put_end(to);
         }
         free(path);
     }
     oto_run_log_put_begin(to, "start");
     oto_run_log_put_end(to);
-    const enum oto_status status = fclose(to) == 0
-                                       ? recording_attach(recording, RECORDING_INPUTS, "application/jsonl", text, bytes, error)
-                                       : no_memory(error);
-    free(text);
+    const enum oto_status status = !json.failed ? recording_attach(recording, RECORDING_INPUTS, "application/jsonl", json.text, json.bytes, error)
+                                                : no_memory(error);
+    oto_json_free(&json);
     return status;
 }
 

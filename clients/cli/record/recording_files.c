@@ -54,29 +54,27 @@ static enum oto_status attach_file(struct recording *recording, const char *path
     return status;
 }
 
-static void put_place(FILE *to, const struct named_file *file)
+static void put_place(struct oto_json *to, const struct named_file *file)
 {
     oto_run_log_put_begin(to, file->is_plugin ? "plugin" : "file");
-    oto_run_log_put_text(to, "place", file->place);
-    oto_run_log_put_text(to, "path", file->path);
+    oto_json_text(to, "place", file->place);
+    oto_json_text(to, "path", file->path);
     oto_run_log_put_end(to);
 }
 
 static enum oto_status attach_places(struct recording *recording, const struct named_files *files, struct oto_error *error)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    for (uint32_t i = 0; to != NULL && i < files->count; i++) {
+    struct oto_json json = {.layout = OTO_JSON_LINE};
+    for (uint32_t i = 0; i < files->count; i++) {
         if (files->files[i].place != NULL) {
-            put_place(to, &files->files[i]);
+            put_place(&json, &files->files[i]);
         }
     }
-    enum oto_status status = to != NULL && fclose(to) == 0 ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
-    if (status == OTO_OK && bytes > 0) {
-        status = recording_attach(recording, RECORDING_PLACES, "application/jsonl", text, bytes, error);
+    enum oto_status status = !json.failed ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
+    if (status == OTO_OK && json.bytes > 0) {
+        status = recording_attach(recording, RECORDING_PLACES, "application/jsonl", json.text, json.bytes, error);
     }
-    free(text);
+    oto_json_free(&json);
     return status;
 }
 

@@ -3,7 +3,7 @@
 
 #include "sdf/sdf_table.h"
 
-#include "base/json_text.h"
+#include "base/json.h"
 
 #define SDF_VERSION "1.9"
 #define NAMESPACE "urn:otolith:sdf"

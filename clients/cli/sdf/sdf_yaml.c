@@ -3,7 +3,7 @@
 
 #include "sdf/sdf_table.h"
 
-#include "base/json_text.h"
+#include "base/json.h"
 
 static double value_at(const struct sdf_param *param, const struct oto_sdf_imu *imu, uint32_t index)
 {

@@ -118,7 +118,7 @@ static void write_list(FILE *to, const char *name, const struct oto_value *list)
     (void)fprintf(to, ", \"%s\": [", name);
     for (uint32_t i = 0; i < list->count; i++) {
         (void)fputs(i > 0 ? ", " : "", to);
-        json_text(to, list->items[i]->text);
+        oto_json_put_text(to, list->items[i]->text);
     }
     (void)fputc(']', to);
 }
@@ -130,9 +130,9 @@ static enum oto_status send_functions(struct sweep_python *python, struct oto_er
     for (uint32_t i = 0; i < python->spec->function_count; i++) {
         const struct sweep_function *function = &python->spec->functions[i];
         (void)fputs(i > 0 ? ", {\"file\": " : "{\"file\": ", python->requests);
-        json_text(python->requests, function->file);
+        oto_json_put_text(python->requests, function->file);
         (void)fputs(", \"function\": ", python->requests);
-        json_text(python->requests, function->name);
+        oto_json_put_text(python->requests, function->name);
         write_list(python->requests, "channels", function->channels);
         write_list(python->requests, "columns", function->columns);
         (void)fputc('}', python->requests);
@@ -318,12 +318,12 @@ enum oto_status sweep_python_take(struct sweep_python *python, uint32_t channel,
 static void write_region(FILE *to, const struct region *region)
 {
     const struct oto_record_type *type = region->channel.type;
-    json_text(to, region->topic);
+    oto_json_put_text(to, region->topic);
     (void)fprintf(to, ": {\"offset\": %zu, \"count\": %zu, \"bytes\": %" PRIu32 ", \"fields\": [", region->offset, region->count,
                   type->bytes);
     for (uint32_t i = 0; i < type->field_count; i++) {
         (void)fputs(i > 0 ? ", [" : "[", to);
-        json_text(to, type->fields[i].name);
+        oto_json_put_text(to, type->fields[i].name);
         (void)fprintf(to, ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", type->fields[i].type, type->fields[i].count,
                       type->fields[i].offset);
     }
@@ -339,9 +339,9 @@ static void write_request(const struct sweep_python *python, const struct sweep_
         const char *value = sweep_case_value(made, i);
         (void)snprintf(path, sizeof path, "%.*s", (int)(value - made->overrides[i] - 1), made->overrides[i]);
         (void)fputs(i > 0 ? ", " : "", to);
-        json_text(to, path);
+        oto_json_put_text(to, path);
         (void)fputs(": ", to);
-        json_text(to, value);
+        oto_json_put_text(to, value);
     }
     (void)fputs("}, \"channels\": {", to);
     for (uint32_t i = 0; i < python->region_count; i++) {

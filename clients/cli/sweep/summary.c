@@ -230,17 +230,17 @@ static void print_combination(const struct sweep_spec *spec, const struct sweep_
     (void)fputs("{\"values\": {", stdout);
     for (uint32_t i = 0; spec->vary != NULL && i < spec->vary->count; i++) {
         (void)fputs(i > 0 ? ", " : "", stdout);
-        json_text(stdout, spec->vary->items[i]->key);
+        oto_json_put_text(stdout, spec->vary->items[i]->key);
         (void)fputs(": ", stdout);
         cli_value_json(stdout, spec->vary->items[i]->items[sweep_choice(spec, combination, i)]);
     }
     (void)printf("}, \"runs\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"columns\": {", spec->seed_count, summary->failed[combination]);
     for (uint32_t i = 0; i < spec->column_count; i++) {
         (void)fputs(i > 0 ? ", " : "", stdout);
-        json_text(stdout, spec->columns[i]);
+        oto_json_put_text(stdout, spec->columns[i]);
         for (int s = 0; s < STATISTICS; s++) {
             (void)printf("%s\"%s\": ", s > 0 ? ", " : ": {", names[s]);
-            json_double(stdout, numbers_of(spec, summary, combination, i)[s]);
+            oto_json_put_number(stdout, numbers_of(spec, summary, combination, i)[s]);
         }
         (void)fputc('}', stdout);
     }

@@ -150,15 +150,24 @@ static bool ring_is_within(const struct oto_segment_channel *entry, uint64_t byt
            capacity <= (bytes - offset - sizeof(struct oto_ring)) / entry->slot_stride;
 }
 
+/*
+ * Checks the type of a channel. `like` has, for each field, a channel whose type begins there and is sound: like vehicles
+ * of a fleet share their types, which are then checked once.
+ */
 static enum oto_status take_type(const struct oto_segment_directory *directory, uint32_t field_count,
-                                 const struct oto_segment_channel *entry, struct oto_record_type *type,
-                                 struct oto_error *error)
+                                 const struct oto_segment_channel *entry, const struct oto_segment_channel **like,
+                                 struct oto_record_type *type, struct oto_error *error)
 {
     if (entry->first_field > field_count || entry->field_count > field_count - entry->first_field) {
         return oto_fail(error, OTO_CORRUPT, "segment: the fields of channel '%s' lie outside the table", entry->topic);
     }
     *type = (struct oto_record_type){entry->type_name, entry->payload_bytes, entry->field_count,
                                      directory->fields + entry->first_field};
+    const struct oto_segment_channel *known = type->field_count > 0 ? like[entry->first_field] : NULL;
+    if (known != NULL && known->field_count == entry->field_count && known->payload_bytes == entry->payload_bytes &&
+        known->type_hash == entry->type_hash && strcmp(known->type_name, entry->type_name) == 0) {
+        return OTO_OK;
+    }
     struct oto_error why = {.status = OTO_OK};
     if (oto_wire_type_check(type, &why) != OTO_OK) {
         return oto_fail(error, OTO_CORRUPT, "segment: channel '%s': %.380s", entry->topic, why.text);
@@ -167,11 +176,13 @@ static enum oto_status take_type(const struct oto_segment_directory *directory, 
         return oto_fail(error, OTO_CORRUPT, "segment: the type of channel '%s' is not the one its hash names",
                         entry->topic);
     }
+    like[entry->first_field] = entry;
     return OTO_OK;
 }
 
 static enum oto_status take_channel(const unsigned char *base, const struct oto_segment_header *header,
-                                    struct oto_segment_directory *directory, uint32_t index, struct oto_error *error)
+                                    const struct oto_segment_channel **like, struct oto_segment_directory *directory,
+                                    uint32_t index, struct oto_error *error)
 {
     const struct oto_segment_channel *entry = &directory->entries[index];
     struct oto_channel *channel = &directory->channels[index];
@@ -182,7 +193,7 @@ static enum oto_status take_channel(const unsigned char *base, const struct oto_
         return oto_fail(error, OTO_CORRUPT, "segment: the ring of channel '%s' is malformed or lies outside",
                         entry->topic);
     }
-    const enum oto_status status = take_type(directory, header->field_count, entry, &channel->type, error);
+    const enum oto_status status = take_type(directory, header->field_count, entry, like, &channel->type, error);
     if (status != OTO_OK) {
         return status;
     }
@@ -209,7 +220,8 @@ static enum oto_status take_channel(const unsigned char *base, const struct oto_
 static enum oto_status take_tables(const unsigned char *base, const struct oto_segment_header *header,
                                    struct oto_segment_directory *directory, struct oto_error *error)
 {
-    enum oto_status status = OTO_OK;
+    const struct oto_segment_channel **like = calloc(header->field_count + (size_t)1, sizeof *like);
+    enum oto_status status = like != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the types of a segment");
     uint64_t uses = 0;
     for (uint32_t i = 0; i < header->field_count && status == OTO_OK; i++) {
         status = take_field(&directory->field_entries[i], &directory->fields[i], i, error);
@@ -218,8 +230,9 @@ static enum oto_status take_tables(const unsigned char *base, const struct oto_s
         uses += directory->entries[i].field_count;
         status = uses > MAX_FIELD_USES
                      ? oto_fail(error, OTO_LIMIT, "segment: its channels use more than %u fields", MAX_FIELD_USES)
-                     : take_channel(base, header, directory, i, error);
+                     : take_channel(base, header, like, directory, i, error);
     }
+    free(like);
     return status;
 }
 

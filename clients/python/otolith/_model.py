@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from . import _library as c
 from ._errors import Closed, check
+from ._handle import Handle
 
 
 def _numbers(array: np.ndarray) -> Any:
     return array.ctypes.data_as(ct.POINTER(ct.c_double))
 
 
-class Model:
+class Model(Handle):
     """
     A motion model with a state of its own: Model("catr"), Model("kinematic_bicycle", front_axle_m=1.4, delta=0.1).
     `names` and `units` describe the state, `len(model)` is its number of elements n. Time steps are integer nanoseconds; 0 and
@@ -36,15 +37,6 @@ class Model:
         if self._handle is not None:
             c.sim.oto_model_close(self._handle)
             self._handle = None
-
-    def __enter__(self) -> Model:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
 
     def _open(self) -> ct.c_void_p:
         if self._handle is None:

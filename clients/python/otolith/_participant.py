@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _library as c
 from ._errors import Closed, check
+from ._handle import Handle
 from ._world import World, _encode
 
 _RECORD = 25  # doubles of struct oto_truth_record; the last five are spare
@@ -20,7 +21,7 @@ _SLICE_MS = 200  # in which an interrupt is noticed
 _ROLES = (None, "physics", "controller", "master")
 
 
-class Participant:
+class Participant(Handle):
     """
     One participant of a world, by the name that its file gives it; for one thread. It leaves when it is closed.
 
@@ -59,15 +60,6 @@ class Participant:
         if self._handle is not None:
             c.lib.oto_participant_leave(self._handle)
             self._handle = None
-
-    def __enter__(self) -> Participant:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
 
     def _open(self) -> ct.c_void_p:
         if self._handle is None:

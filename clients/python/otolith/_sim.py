@@ -15,6 +15,7 @@ import numpy as np
 from . import _dtype
 from . import _library as c
 from ._errors import Closed, NotFound, OtolithError, check
+from ._handle import Handle
 from ._participant import (_CONTINUES, _HAS_ACCEL, _HAS_ANGULAR_ACCEL, _HAS_SPEED, _JUMPS, _RECORD, TRUTH)
 
 _MOST_TICKS = 2**63 - 2
@@ -126,7 +127,7 @@ class Samples(collections.abc.Mapping):
         return f"<Samples of {self._sim!r}>"
 
 
-class Sim:
+class Sim(Handle):
     """
     A world in this process, from a file (`Sim("configs/worlds/city_drive.yaml")`) or from its text (`Sim(text="...")`). It
     stands at tick 0 until `step` is called, and runs as fast as the machine. `seed` replaces that of the file; `set` replaces
@@ -169,15 +170,6 @@ class Sim:
             c.sim.oto_sim_close(self._handle)
             self._handle = None
             self._move += 1
-
-    def __enter__(self) -> Sim:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Sim {self.world}, closed>" if self._handle is None else f"<Sim {self.world}, tick {self.tick}>"

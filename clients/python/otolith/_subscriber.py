@@ -11,6 +11,7 @@ import numpy as np
 from . import _dtype
 from . import _library as c
 from ._errors import Closed, check
+from ._handle import Handle
 
 _Path = Union[str, "os.PathLike[str]"]
 
@@ -25,7 +26,7 @@ class Sample(NamedTuple):
     data: np.void
 
 
-class Subscriber:
+class Subscriber(Handle):
     """
     Subscribes to a topic, or to all topics below a prefix that ends in '/', at `url`: "ipc:///PATH", "tcp://HOST:PORT" or
     "tls+tcp://HOST:PORT". The PEM files for TLS are those of the command line: `ca` signs the server's certificate (default: the
@@ -48,15 +49,6 @@ class Subscriber:
         if self._handle is not None:
             c.lib.oto_subscriber_close(self._handle)
             self._handle = None
-
-    def __enter__(self) -> Subscriber:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
 
     def _dtype_of(self, sample: c.WireSample) -> np.dtype:
         record_type = sample.type.contents

@@ -15,6 +15,7 @@ import numpy as np
 from . import _dtype
 from . import _library as c
 from ._errors import Closed, Timeout, check
+from ._handle import Handle
 
 _MOST_TICKS = 2**63 - 2
 
@@ -49,7 +50,7 @@ def _encode(text: Any) -> Optional[bytes]:
     return None if text is None else str(text).encode()
 
 
-class World:
+class World(Handle):
     """
     A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only running world. With `follow_s` it
     reattaches if the world restarts within that time (see `reattach`), and then calls `on_restart(world)`. `channels` lists its
@@ -107,15 +108,6 @@ class World:
         if self._handle is not None and self._owned:
             c.lib.oto_client_close(self._handle)
         self._handle = None
-
-    def __enter__(self) -> World:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
 
     @property
     def handle(self) -> ct.c_void_p:

@@ -91,23 +91,25 @@ void fox_catalog_free(struct fox_catalog *catalog)
     *catalog = (struct fox_catalog){0};
 }
 
-void fox_catalog_advertise(const struct fox_catalog *catalog, struct web_text *text)
+void fox_catalog_advertise(const struct fox_catalog *catalog, struct oto_json *json)
 {
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"advertise\",\"channels\":[");
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "advertise");
+    oto_json_open(json, "channels", '[');
     for (uint32_t i = 0; i < catalog->count; i++) {
         const struct fox_channel *channel = &catalog->channels[i];
-        web_text_add(text, "{\"id\":%u,", i);
-        web_text_member(text, "topic", channel->topic);
-        web_text_member(text, "encoding", "cdr");
-        web_text_member(text, "schemaName", channel->ros != NULL ? oto_ros_type_name(channel->ros) : oto_ros_view_name(channel->view));
-        web_text_member(text, "schemaEncoding", "ros2msg");
-        web_text_add(text, "\"schema\":");
-        web_text_string(text, channel->ros != NULL ? oto_ros_type_definition(channel->ros) : oto_ros_view_definition(channel->view));
-        web_text_add(text, "},");
+        oto_json_open(json, NULL, '{');
+        oto_json_u64(json, "id", i);
+        oto_json_text(json, "topic", channel->topic);
+        oto_json_text(json, "encoding", "cdr");
+        oto_json_text(json, "schemaName", channel->ros != NULL ? oto_ros_type_name(channel->ros) : oto_ros_view_name(channel->view));
+        oto_json_text(json, "schemaEncoding", "ros2msg");
+        oto_json_text(json, "schema", channel->ros != NULL ? oto_ros_type_definition(channel->ros) : oto_ros_view_definition(channel->view));
+        oto_json_close(json, '}');
     }
-    web_text_trim(text);
-    web_text_add(text, "]}");
+    oto_json_close(json, ']');
+    oto_json_close(json, '}');
 }
 
 enum oto_status fox_catalog_encode(const struct fox_channel *channel, uint32_t source, const struct oto_sample_head *head,

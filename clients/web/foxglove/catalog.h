@@ -6,7 +6,7 @@
 #define WEB_FOXGLOVE_CATALOG_H
 
 #include "otolith/client.h"
-#include "page/text.h"
+#include "base/json.h"
 #include "wire/ros.h"
 #include "wire/ros_topic.h"
 
@@ -26,7 +26,7 @@ struct fox_catalog {
 enum oto_status fox_catalog_make(struct fox_catalog *catalog, const struct oto_client *client, struct oto_error *error);
 void fox_catalog_free(struct fox_catalog *catalog); /* zeroed is allowed */
 /* Writes {"op":"advertise",…} with all channels. */
-void fox_catalog_advertise(const struct fox_catalog *catalog, struct web_text *text);
+void fox_catalog_advertise(const struct fox_catalog *catalog, struct oto_json *json);
 /* Encodes one record of a source as a message of the channel. */
 enum oto_status fox_catalog_encode(const struct fox_channel *channel, uint32_t source, const struct oto_sample_head *head,
                                    const void *payload, struct oto_buffer *message);

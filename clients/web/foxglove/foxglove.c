@@ -24,19 +24,21 @@ static const char LIMIT_REACHED[] = "Send buffer limit reached";
 
 void fox_send_text(struct fox_session *session)
 {
-    const struct web_text *text = &session->foxglove->text;
-    if (!text->failed) {
-        (void)web_peer_send(session->peer, text->text, text->bytes, false); /* beyond the limit a message is dropped */
+    const struct oto_json *json = &session->foxglove->json;
+    if (!json->failed) {
+        (void)web_peer_send(session->peer, json->text, json->bytes, false); /* beyond the limit a message is dropped */
     }
 }
 
 void fox_send_status(struct fox_session *session, uint32_t level, const char *message)
 {
-    struct web_text *text = &session->foxglove->text;
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"status\",\"level\":%u,\"message\":", level);
-    web_text_string(text, message);
-    web_text_add(text, "}");
+    struct oto_json *json = &session->foxglove->json;
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "status");
+    oto_json_u64(json, "level", level);
+    oto_json_text(json, "message", message);
+    oto_json_close(json, '}');
     fox_send_text(session);
 }
 
@@ -70,31 +72,38 @@ static enum oto_status take_world(struct web_foxglove *foxglove, struct oto_erro
     return fox_catalog_make(&foxglove->catalog, client, error);
 }
 
+static void put_time(struct oto_json *json, const char *key, int64_t t_ns)
+{
+    oto_json_format(json, key, "{\"sec\":%" PRId64 ",\"nsec\":%" PRId64 "}", t_ns / NS_PER_S, t_ns % NS_PER_S);
+}
+
 /* Sends the server info. The session id is the epoch: with a new id a viewer drops its data. */
 static void greet(struct fox_session *session)
 {
     struct web_foxglove *foxglove = session->foxglove;
     const struct oto_segment_header *header = oto_client_header(web_world_client(foxglove->options.world));
-    struct web_text *text = &foxglove->text;
+    struct oto_json *json = &foxglove->json;
     const struct web_recording *playback = &foxglove->playback;
     for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
         fox_end_subscription(&session->subscriptions[i]);
     }
     session->parameters.running = false;
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"serverInfo\",");
-    web_text_member(text, "name", header->world);
-    web_text_member(text, "sessionId", foxglove->session_id);
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "serverInfo");
+    oto_json_text(json, "name", header->world);
+    oto_json_text(json, "sessionId", foxglove->session_id);
     if (playback->plays) {
-        web_text_add(text, "\"dataStartTime\":{\"sec\":%" PRId64 ",\"nsec\":%" PRId64 "},\"dataEndTime\":{\"sec\":%" PRId64 ",\"nsec\":%" PRId64 "},",
-                     playback->start_ns / NS_PER_S, playback->start_ns % NS_PER_S, playback->end_ns / NS_PER_S,
-                     playback->end_ns % NS_PER_S);
+        put_time(json, "dataStartTime", playback->start_ns);
+        put_time(json, "dataEndTime", playback->end_ns);
     }
-    web_text_add(text, "\"capabilities\":[\"time\",\"parameters\",\"parametersSubscribe\",\"connectionGraph\"%s%s],"
-                       "\"supportedEncodings\":[\"cdr\",\"json\"],\"metadata\":{\"ROS_DISTRO\":\"humble\"}}",
-                 session->may_control ? ",\"services\"" : "", session->may_control && playback->plays ? ",\"playbackControl\"" : "");
+    oto_json_format(json, "capabilities", "[\"time\",\"parameters\",\"parametersSubscribe\",\"connectionGraph\"%s%s]",
+                    session->may_control ? ",\"services\"" : "", session->may_control && playback->plays ? ",\"playbackControl\"" : "");
+    oto_json_format(json, "supportedEncodings", "[\"cdr\",\"json\"]");
+    oto_json_format(json, "metadata", "{\"ROS_DISTRO\":\"humble\"}");
+    oto_json_close(json, '}');
     fox_send_text(session);
-    fox_catalog_advertise(&foxglove->catalog, text);
+    fox_catalog_advertise(&foxglove->catalog, json);
     fox_send_text(session);
     if (session->may_control) {
         fox_advertise_services(session);
@@ -327,7 +336,7 @@ static void on_closed(void *state)
     for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
         fox_end_subscription(&session->subscriptions[i]);
     }
-    web_text_free(&session->parameters.values);
+    oto_json_free(&session->parameters.values);
     free(session);
     if (foxglove->sessions == NULL) {
         (void)uv_timer_stop(&foxglove->timer);
@@ -355,6 +364,7 @@ enum oto_status web_foxglove_open(const struct web_foxglove_options *options, st
         return oto_fail(error, OTO_NO_MEMORY, "out of memory for Foxglove");
     }
     made->options = *options;
+    made->json.layout = OTO_JSON_COMPACT;
     enum oto_status status = take_world(made, error);
     if (status == OTO_OK) {
         status = web_control_open(options->loop, options->socket_path, on_reply, made, &made->control, error);

@@ -124,47 +124,49 @@ void fox_get_parameters(struct fox_session *session, const char *id)
     parameters->node = 0;
     parameters->name_bytes = 0;
     (void)snprintf(parameters->id, sizeof parameters->id, "%s", id);
-    web_text_clear(&parameters->values);
+    oto_json_clear(&parameters->values);
+    parameters->values.layout = OTO_JSON_COMPACT;
+    parameters->values.depth = 1;
     ask_node(session);
 }
 
 /* Writes a YAML value as JSON: numbers, booleans and lists of numbers have the same form; everything else becomes a string. */
-static void put_value(struct web_text *text, const char *value)
+static void put_value(struct oto_json *json, const char *key, const char *value)
 {
     char *end;
     const double number = strtod(value, &end);
     const bool list = value[0] == '[' && value[strspn(value, "[]0123456789.,eE-+ ")] == '\0';
     if (*value != '\0' && *end == '\0' && isfinite(number)) {
-        web_text_number(text, number);
+        oto_json_number(json, key, number);
     } else if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0 || list) {
-        web_text_add(text, "%s", value);
+        oto_json_format(json, key, "%s", value);
     } else {
-        web_text_string(text, value);
+        oto_json_text(json, key, value);
     }
 }
 
 static void send_parameters(struct fox_session *session)
 {
-    struct web_text *text = &session->foxglove->text;
-    struct fox_parameters *parameters = &session->parameters;
-    web_text_clear(text);
-    web_text_trim(&parameters->values);
-    web_text_add(text, "{\"op\":\"parameterValues\",");
+    struct oto_json *json = &session->foxglove->json;
+    const struct fox_parameters *parameters = &session->parameters;
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "parameterValues");
     if (parameters->id[0] != '\0') {
-        web_text_member(text, "id", parameters->id);
+        oto_json_text(json, "id", parameters->id);
     }
-    web_text_add(text, "\"parameters\":[%s]}", parameters->values.bytes > 0 ? parameters->values.text : "");
+    oto_json_format(json, "parameters", "[%s]", parameters->values.bytes > 0 ? parameters->values.text : "");
+    oto_json_close(json, '}');
     fox_send_text(session);
 }
 
 static void add_parameter(struct fox_parameters *parameters, const char *name, const char *value)
 {
     parameters->name_bytes += strlen(name) + 3;
-    web_text_add(&parameters->values, "{");
-    web_text_member(&parameters->values, "name", name);
-    web_text_add(&parameters->values, "\"value\":");
-    put_value(&parameters->values, value);
-    web_text_add(&parameters->values, "},");
+    oto_json_open(&parameters->values, NULL, '{');
+    oto_json_text(&parameters->values, "name", name);
+    put_value(&parameters->values, "value", value);
+    oto_json_close(&parameters->values, '}');
 }
 
 /* A viewer names all parameters that it got in one message, which must not be too long: the nodes beyond that have none. */
@@ -259,25 +261,30 @@ static void on_unsubscribe_parameters(struct fox_session *session, const struct 
 static void on_subscribe_graph(struct fox_session *session, const struct oto_value *message)
 {
     struct web_foxglove *foxglove = session->foxglove;
-    struct web_text *text = &foxglove->text;
+    struct oto_json *json = &foxglove->json;
     (void)message;
     session->wants_graph = true;
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"connectionGraphUpdate\",\"publishedTopics\":[");
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "connectionGraphUpdate");
+    oto_json_open(json, "publishedTopics", '[');
     for (uint32_t i = 0; i < foxglove->catalog.count; i++) {
         const struct fox_channel *channel = &foxglove->catalog.channels[i];
-        web_text_add(text, "{");
-        web_text_member(text, "name", channel->topic);
-        web_text_add(text, "\"publisherIds\":[");
+        oto_json_open(json, NULL, '{');
+        oto_json_text(json, "name", channel->topic);
+        oto_json_open(json, "publisherIds", '[');
         for (uint32_t k = 0; k < channel->source_count; k++) {
-            web_text_string(text, channel->sources[k]->node);
-            web_text_add(text, ",");
+            oto_json_text(json, NULL, channel->sources[k]->node);
         }
-        web_text_trim(text);
-        web_text_add(text, "]},");
+        oto_json_close(json, ']');
+        oto_json_close(json, '}');
     }
-    web_text_trim(text);
-    web_text_add(text, "],\"subscribedTopics\":[],\"advertisedServices\":[],\"removedTopics\":[],\"removedServices\":[]}");
+    oto_json_close(json, ']');
+    static const char *const empty[] = {"subscribedTopics", "advertisedServices", "removedTopics", "removedServices"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        oto_json_format(json, empty[i], "[]");
+    }
+    oto_json_close(json, '}');
     fox_send_text(session);
 }
 
@@ -316,49 +323,64 @@ static void name_type(const char *op, char *type, size_t bytes)
     type[used] = '\0';
 }
 
-static void put_schema(struct web_text *text, const char *key, const char *name, const struct oto_verb_argument *members, uint32_t count)
+static void put_schema(struct oto_json *json, const char *key, const char *name, const struct oto_verb_argument *members, uint32_t count)
 {
-    web_text_add(text, "\"%s\":{\"encoding\":\"json\",\"schemaEncoding\":\"jsonschema\",", key);
-    web_text_member(text, "schemaName", name);
-    web_text_add(text, "\"schema\":\"{\\\"type\\\":\\\"object\\\",\\\"properties\\\":{");
+    struct oto_json schema = {.layout = OTO_JSON_COMPACT};
+    oto_json_open(&schema, NULL, '{');
+    oto_json_text(&schema, "type", "object");
+    oto_json_open(&schema, "properties", '{');
     for (uint32_t i = 0; i < count; i++) {
-        web_text_add(text, "%s\\\"%s\\\":{}", i > 0 ? "," : "", members[i].key);
+        oto_json_format(&schema, members[i].key, "{}");
     }
-    web_text_add(text, "}}\"}");
+    oto_json_close(&schema, '}');
+    oto_json_close(&schema, '}');
+    oto_json_open(json, key, '{');
+    oto_json_text(json, "encoding", "json");
+    oto_json_text(json, "schemaEncoding", "jsonschema");
+    oto_json_text(json, "schemaName", name);
+    oto_json_text(json, "schema", schema.failed ? "" : schema.text);
+    oto_json_close(json, '}');
+    oto_json_free(&schema);
 }
 
 void fox_advertise_services(struct fox_session *session)
 {
     static const struct oto_verb_argument result[] = {{.key = "text"}, {.key = "tick"}};
-    struct web_text *text = &session->foxglove->text;
+    struct oto_json *json = &session->foxglove->json;
     char type[64];
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"advertiseServices\",\"services\":[");
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "advertiseServices");
+    oto_json_open(json, "services", '[');
     for (uint32_t i = 0; i < OTO_VERB_COUNT; i++) {
         const struct oto_verb *verb = &oto_verbs[i];
         if (!is_service(i)) {
             continue;
         }
         name_type(verb->op, type, sizeof type);
-        web_text_add(text, "{\"id\":%u,\"name\":\"/%s\",", i, verb->op);
-        web_text_member(text, "type", type);
-        put_schema(text, "request", type, verb->arguments, argument_count(verb));
-        web_text_add(text, ",");
-        put_schema(text, "response", "otolith_msgs/srv/Result", result, 2);
-        web_text_add(text, "},");
+        oto_json_open(json, NULL, '{');
+        oto_json_u64(json, "id", i);
+        oto_json_format(json, "name", "\"/%s\"", verb->op);
+        oto_json_text(json, "type", type);
+        put_schema(json, "request", type, verb->arguments, argument_count(verb));
+        put_schema(json, "response", "otolith_msgs/srv/Result", result, 2);
+        oto_json_close(json, '}');
     }
-    web_text_trim(text);
-    web_text_add(text, "]}");
+    oto_json_close(json, ']');
+    oto_json_close(json, '}');
     fox_send_text(session);
 }
 
 static void send_failure(struct fox_session *session, uint32_t service, uint32_t call, const char *message)
 {
-    struct web_text *text = &session->foxglove->text;
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"serviceCallFailure\",\"serviceId\":%u,\"callId\":%u,\"message\":", service, call);
-    web_text_string(text, message);
-    web_text_add(text, "}");
+    struct oto_json *json = &session->foxglove->json;
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "serviceCallFailure");
+    oto_json_u64(json, "serviceId", service);
+    oto_json_u64(json, "callId", call);
+    oto_json_text(json, "message", message);
+    oto_json_close(json, '}');
     fox_send_text(session);
 }
 
@@ -419,14 +441,15 @@ static void on_service_call(struct fox_session *session, const unsigned char *da
 
 static void send_result(struct fox_session *session, uint32_t service, uint32_t call, const struct oto_value *reply)
 {
-    struct web_text *text = &session->foxglove->text;
+    struct oto_json *json = &session->foxglove->json;
     unsigned char *frame = session->foxglove->frame;
     const uint32_t length = 4;
-    web_text_clear(text);
-    web_text_add(text, "{\"text\":");
-    web_text_string(text, text_of(reply, "text"));
-    web_text_add(text, ",\"tick\":%s}", text_of(reply, "tick"));
-    if (text->failed || text->bytes + 17 > sizeof session->foxglove->frame) {
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "text", text_of(reply, "text"));
+    oto_json_format(json, "tick", "%s", text_of(reply, "tick"));
+    oto_json_close(json, '}');
+    if (json->failed || json->bytes + 17 > sizeof session->foxglove->frame) {
         send_failure(session, service, call, "the reply is too long");
         return;
     }
@@ -435,8 +458,8 @@ static void send_result(struct fox_session *session, uint32_t service, uint32_t 
     memcpy(frame + 5, &call, sizeof call);
     memcpy(frame + 9, &length, sizeof length);
     memcpy(frame + 13, "json", 4);
-    memcpy(frame + 17, text->text, text->bytes);
-    (void)web_peer_send(session->peer, frame, 17 + text->bytes, true);
+    memcpy(frame + 17, json->text, json->bytes);
+    (void)web_peer_send(session->peer, frame, 17 + json->bytes, true);
 }
 
 /* ---- playback control ---- */

@@ -27,7 +27,7 @@ struct fox_parameters {
     uint32_t node; /* index of the node whose reply is awaited */
     size_t name_bytes; /* of the names in `values`, as a list of JSON */
     char id[FOX_ID_BYTES];
-    struct web_text values;
+    struct oto_json values; /* items of a list */
 };
 
 /* A playback control request whose replies are awaited. */
@@ -65,13 +65,13 @@ struct web_foxglove {
     struct oto_reader events; /* reads events, which report parameters that a client has set */
     bool has_events;
     uv_timer_t timer;
-    struct web_text text;
+    struct oto_json json;
     struct oto_buffer message;
     unsigned char frame[FOX_FRAME_BYTES];
     _Alignas(8) unsigned char payload[OTO_RECORD_MAX_BYTES];
 };
 
-void fox_send_text(struct fox_session *session); /* foxglove->text */
+void fox_send_text(struct fox_session *session); /* foxglove->json */
 void fox_send_status(struct fox_session *session, uint32_t level, const char *message);
 
 /* ---- requests.c: what a viewer asks for ---- */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "otolith/client.h"
-#include "page/text.h"
+#include "base/json.h"
 #include "wire/control_verbs.h"
 
 #define ARGUMENT_BYTES 1024u
@@ -21,7 +21,7 @@ struct request {
     uint32_t argument_count;
     char arguments[WEB_CONTROL_ARGUMENTS][ARGUMENT_BYTES];
     uv_work_t work;
-    struct web_text reply;
+    struct oto_json reply;
 };
 
 struct web_control {
@@ -40,7 +40,7 @@ struct call {
     const struct request *request;
     struct oto_reply reply;
     struct oto_error error;
-    struct web_text *params; /* of `get` */
+    struct oto_json *params; /* of `get` */
 };
 
 static const char *argument(const struct call *call, uint32_t index)
@@ -99,14 +99,15 @@ static enum oto_status call_checkpoint(struct call *call)
 
 static void add_param(void *context, const struct oto_param_info *info)
 {
-    struct web_text *params = context;
-    web_text_add(params, "{");
-    web_text_member(params, "key", info->key);
-    web_text_member(params, "value", info->value);
-    web_text_member(params, "unit", info->unit);
-    web_text_member(params, "range", info->range);
-    web_text_member(params, "text", info->text);
-    web_text_add(params, "\"runtime\":%s},", info->runtime ? "true" : "false");
+    struct oto_json *params = context;
+    oto_json_open(params, NULL, '{');
+    oto_json_text(params, "key", info->key);
+    oto_json_text(params, "value", info->value);
+    oto_json_text(params, "unit", info->unit);
+    oto_json_text(params, "range", info->range);
+    oto_json_text(params, "text", info->text);
+    oto_json_flag(params, "runtime", info->runtime);
+    oto_json_close(params, '}');
 }
 
 static enum oto_status call_get(struct call *call)
@@ -123,20 +124,23 @@ static enum oto_status (*const calls[OTO_VERB_COUNT])(struct call *call) = {[OTO
 
 static void write_reply(struct request *request, const struct call *call, enum oto_status status)
 {
-    struct web_text *text = &request->reply;
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"reply\",");
-    web_text_member(text, "request", request->number);
-    web_text_member(text, "verb", request->verb->op);
-    web_text_member(text, "text", status == OTO_OK ? call->reply.text : call->error.text);
-    web_text_add(text, "\"ok\":%s,\"tick\":%llu,\"params\":[%s]}", status == OTO_OK ? "true" : "false",
-                 (unsigned long long)call->reply.tick, call->params->bytes > 0 ? call->params->text : "");
+    struct oto_json *json = &request->reply;
+    json->layout = OTO_JSON_COMPACT;
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "reply");
+    oto_json_text(json, "request", request->number);
+    oto_json_text(json, "verb", request->verb->op);
+    oto_json_text(json, "text", status == OTO_OK ? call->reply.text : call->error.text);
+    oto_json_flag(json, "ok", status == OTO_OK);
+    oto_json_u64(json, "tick", call->reply.tick);
+    oto_json_format(json, "params", "[%s]", call->params->bytes > 0 ? call->params->text : "");
+    oto_json_close(json, '}');
 }
 
 static void work(uv_work_t *work)
 {
     struct request *request = work->data;
-    struct web_text params = {0};
+    struct oto_json params = {.layout = OTO_JSON_COMPACT, .depth = 1};
     struct call call = {.request = request, .params = &params};
     const struct oto_client_options options = {.size = sizeof options,
                                                .socket_path = request->control->socket_path,
@@ -148,9 +152,8 @@ static void work(uv_work_t *work)
         status = special != NULL ? special(&call) : send_request(&call);
     }
     oto_client_close(call.client);
-    web_text_trim(&params);
     write_reply(request, &call, params.failed ? OTO_NO_MEMORY : status);
-    web_text_free(&params);
+    oto_json_free(&params);
 }
 
 static void start_first(struct web_control *control);
@@ -161,7 +164,7 @@ static void drop_first(struct web_control *control)
     control->first = request->next;
     control->last = control->first == NULL ? &control->first : control->last;
     control->count--;
-    web_text_free(&request->reply);
+    oto_json_free(&request->reply);
     free(request);
 }
 

@@ -2,9 +2,9 @@
 #ifndef WEB_DESCRIBE_H
 #define WEB_DESCRIBE_H
 
+#include "base/json.h"
 #include "otolith/client.h"
 #include "otolith/records.h"
-#include "page/text.h"
 #include "source/world.h"
 
 /* The histograms of the ticks at the previous status; differences to them are the durations since then. */
@@ -13,10 +13,10 @@ struct web_tick_times {
 };
 
 /* Makes {"op":"world",…}: channels with their record types. A page gets it after connecting and at each run. */
-void web_describe_world(struct web_text *text, struct web_world *world, bool may_control);
+void web_describe_world(struct oto_json *json, struct web_world *world, bool may_control);
 /* Makes {"op":"status",…}: clock, counters, times of the ticks since the last call, records of each channel. */
-void web_describe_status(struct web_text *text, const struct oto_client *client, struct web_tick_times *times, bool over);
+void web_describe_status(struct oto_json *json, const struct oto_client *client, struct web_tick_times *times, bool over);
 /* Makes one event as a JSON object. */
-void web_describe_event(struct web_text *text, const struct oto_sample_head *head, const struct oto_event_record *event);
+void web_describe_event(struct oto_json *json, const struct oto_sample_head *head, const struct oto_event_record *event);
 
 #endif

@@ -41,27 +41,31 @@ struct web_page {
     uint64_t viewer_count; /* number of the newest viewer */
     uv_timer_t timer;
     uint32_t frame;
-    struct web_text text;
+    struct oto_json json;
     struct web_tick_times times;
     struct web_feed_room room;
 };
 
 static void send_text(struct web_viewer *viewer)
 {
-    const struct web_text *text = &viewer->page->text;
-    if (!text->failed) {
-        (void)web_peer_send(viewer->peer, text->text, text->bytes, false); /* beyond the limit a message is dropped */
+    const struct oto_json *json = &viewer->page->json;
+    if (!json->failed) {
+        (void)web_peer_send(viewer->peer, json->text, json->bytes, false); /* beyond the limit a message is dropped */
     }
 }
 
 static void send_reply(struct web_viewer *viewer, const char *number, enum oto_status status, const char *sentence)
 {
-    struct web_text *text = &viewer->page->text;
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"reply\",");
-    web_text_member(text, "request", number);
-    web_text_member(text, "text", sentence);
-    web_text_add(text, "\"ok\":%s,\"params\":[]}", status == OTO_OK ? "true" : "false");
+    struct oto_json *json = &viewer->page->json;
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "reply");
+    oto_json_text(json, "request", number);
+    oto_json_text(json, "text", sentence);
+    oto_json_flag(json, "ok", status == OTO_OK);
+    oto_json_open(json, "params", '[');
+    oto_json_close(json, ']');
+    oto_json_close(json, '}');
     send_text(viewer);
 }
 
@@ -86,14 +90,14 @@ static void send_world(struct web_viewer *viewer)
 {
     struct web_page *page = viewer->page;
     web_feed_clear(&viewer->feed);
-    web_describe_world(&page->text, page->options.world, viewer->may_control);
+    web_describe_world(&page->json, page->options.world, viewer->may_control);
     send_text(viewer);
     find_events(viewer);
 }
 
 static void send_status(struct web_page *page)
 {
-    web_describe_status(&page->text, web_world_client(page->options.world), &page->times,
+    web_describe_status(&page->json, web_world_client(page->options.world), &page->times,
                         web_world_is_over(page->options.world));
     for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
         if (viewer->admitted && web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES) {
@@ -119,20 +123,22 @@ static void on_world_changed(void *context)
 
 static void send_events(struct web_viewer *viewer)
 {
-    struct web_text *text = &viewer->page->text;
+    struct oto_json *json = &viewer->page->json;
     struct oto_sample_head head;
     struct oto_event_record event;
     uint32_t count = 0;
-    web_text_clear(text);
-    web_text_add(text, "{\"op\":\"events\",\"items\":[");
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "events");
+    oto_json_open(json, "items", '[');
     while (viewer->has_events && count < EVENTS_A_FRAME &&
            oto_reader_next(&viewer->events, &head, &event, sizeof event) == OTO_OK) {
-        web_describe_event(text, &head, &event);
-        web_text_add(text, ",");
+        web_describe_event(json, &head, &event);
         count++;
     }
-    web_text_trim(text);
-    web_text_add(text, "],\"lost\":%llu}", (unsigned long long)viewer->events.cursor.lost);
+    oto_json_close(json, ']');
+    oto_json_u64(json, "lost", viewer->events.cursor.lost);
+    oto_json_close(json, '}');
     if (count > 0) {
         send_text(viewer);
     }
@@ -341,6 +347,7 @@ enum oto_status web_page_open(const struct web_page_options *options, struct web
         return oto_fail(error, OTO_NO_MEMORY, "out of memory for the page");
     }
     made->options = *options;
+    made->json.layout = OTO_JSON_COMPACT;
     const enum oto_status status = web_control_open(options->loop, options->socket_path, on_reply, made, &made->control, error);
     if (status != OTO_OK) {
         free(made);

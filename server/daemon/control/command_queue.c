@@ -25,7 +25,7 @@ struct srv_command_queue {
     struct entry *spares;
     uint32_t spare_count, count;
     uint64_t next_id;
-    struct srv_command_queue_observer observer; /* no functions: no observer */
+    struct srv_command_queue_observer observer; /* its functions are NULL if there is no observer */
     bool stopped;
 };
 

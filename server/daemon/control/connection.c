@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/pass_fd.h"
 
 struct srv_packet {
     struct srv_packet *next;
@@ -95,23 +96,8 @@ void srv_connection_release(struct srv_connection *connection)
 /* Returns 1: sent, 0: the peer does not read at the moment, -1: the connection is dead. */
 static int send_now(int fd, const void *data, size_t bytes, int passed_fd)
 {
-    union {
-        struct cmsghdr align;
-        unsigned char room[CMSG_SPACE(sizeof(int))];
-    } ancillary = {0};
-    struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = bytes};
-    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-    if (passed_fd >= 0) {
-        header.msg_control = ancillary.room;
-        header.msg_controllen = sizeof ancillary.room;
-        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof passed_fd);
-        memcpy(CMSG_DATA(rights), &passed_fd, sizeof passed_fd);
-    }
     for (;;) {
-        if (sendmsg(fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+        if (srv_send_with_fds(fd, data, bytes, &passed_fd, passed_fd >= 0 ? 1 : 0, MSG_DONTWAIT) >= 0) {
             return 1;
         }
         if (errno != EINTR) {

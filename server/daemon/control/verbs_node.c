@@ -19,24 +19,6 @@ struct part {
     uint32_t count;
 };
 
-/* Writes "0 to 100", the accepted words "mems | mavs", both, or "" for any value. A whole number with words has no range. */
-static void describe_range(const struct oto_param *param, char text[OTO_PARAM_RANGE_BYTES])
-{
-    size_t used = 0;
-    text[0] = 0;
-    if (param == NULL) {
-        return;
-    }
-    const bool is_number = param->type != OTO_PARAM_I64 || param->name_count == 0;
-    if (is_number && (param->minimum != 0.0 || param->maximum != 0.0)) {
-        used = (size_t)snprintf(text, OTO_PARAM_RANGE_BYTES, "%g to %g", param->minimum, param->maximum);
-    }
-    for (uint32_t i = 0; i < param->name_count && used < OTO_PARAM_RANGE_BYTES; i++) {
-        const int length = snprintf(text + used, OTO_PARAM_RANGE_BYTES - used, "%s%s", used > 0 ? " | " : "", param->names[i].name);
-        used += length > 0 ? (size_t)length : 0;
-    }
-}
-
 static const struct oto_param *visible(const struct oto_plugin_descriptor *descriptor, uint64_t *index)
 {
     for (; *index < descriptor->param_count; (*index)++) {
@@ -61,7 +43,10 @@ static enum oto_status add(struct part *part, const struct oto_plugin_descriptor
     part->values[i] = status == OTO_OK ? part->value_room[i] : "(long)";
     part->units[i] = param != NULL && param->unit != NULL ? param->unit : "";
     part->texts[i] = param != NULL && param->text != NULL ? param->text : "";
-    describe_range(param, part->range_room[i]);
+    part->range_room[i][0] = '\0';
+    if (param != NULL) {
+        oto_param_describe_range(param, part->range_room[i], sizeof part->range_room[i]);
+    }
     part->ranges[i] = part->range_room[i];
     part->runtime[i] = param != NULL && (param->flags & OTO_PARAM_RUNTIME) != 0;
     part->count++;

@@ -1,6 +1,7 @@
 /* Writes commands as entries of a log. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/fault.h"
 #include "daemon/log/writer.h"
@@ -11,21 +12,21 @@
 #define VALUE_BYTES 65536
 
 /* Writes the members of a command's log entry. False: out of memory. */
-typedef bool describe_function(const struct srv_engine *engine, const struct srv_command *command, FILE *to);
+typedef bool describe_function(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to);
 
-void srv_log_put_path(FILE *to, const char *key, const char *path)
+void srv_log_put_path(struct oto_json *to, const char *key, const char *path)
 {
     char *absolute = realpath(path, NULL);
-    oto_run_log_put_text(to, key, absolute != NULL ? absolute : path);
+    oto_json_text(to, key, absolute != NULL ? absolute : path);
     free(absolute);
 }
 
-static void put_node(const struct srv_engine *engine, uint32_t node, FILE *to)
+static void put_node(const struct srv_engine *engine, uint32_t node, struct oto_json *to)
 {
-    oto_run_log_put_text(to, "node", srv_engine_node_setup(engine, node)->node);
+    oto_json_text(to, "node", srv_engine_node_setup(engine, node)->node);
 }
 
-static bool describe_nothing(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_nothing(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     (void)engine;
     (void)command;
@@ -33,39 +34,39 @@ static bool describe_nothing(const struct srv_engine *engine, const struct srv_c
     return true;
 }
 
-static bool describe_step(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_step(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     (void)engine;
-    oto_run_log_put_number(to, "ticks", command->ticks);
+    oto_json_u64(to, "ticks", command->ticks);
     return true;
 }
 
-static bool describe_scale(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_scale(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     char text[40];
     (void)engine;
     (void)snprintf(text, sizeof text, "%.17g", command->scale);
-    oto_run_log_put_text(to, "scale", text);
+    oto_json_text(to, "scale", text);
     return true;
 }
 
-static bool describe_mode(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_mode(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     (void)engine;
-    oto_run_log_put_text(to, "mode", oto_mode_name((uint32_t)command->mode));
+    oto_json_text(to, "mode", oto_mode_name((uint32_t)command->mode));
     return true;
 }
 
-static bool describe_set(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_set(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     put_node(engine, command->change->node, to);
-    oto_run_log_put_text(to, "key", command->key != NULL ? command->key : "");
-    oto_run_log_put_text(to, "value", command->text != NULL ? command->text : "");
+    oto_json_text(to, "key", command->key != NULL ? command->key : "");
+    oto_json_text(to, "value", command->text != NULL ? command->text : "");
     return true;
 }
 
 /* Writes all parameters, one in each line, so that a replay needs neither the part library nor a parameter file. */
-static bool put_params(const struct srv_swap_facts *facts, FILE *to)
+static bool put_params(const struct srv_swap_facts *facts, struct oto_json *to)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(facts->plugin);
     char *value = malloc(VALUE_BYTES), *text = NULL;
@@ -83,14 +84,14 @@ static bool put_params(const struct srv_swap_facts *facts, FILE *to)
         whole = fclose(lines) == 0 && whole;
     }
     if (whole) {
-        oto_run_log_put_text(to, "params", text);
+        oto_json_text(to, "params", text);
     }
     free(text);
     free(value);
     return whole;
 }
 
-static bool describe_swap(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_swap(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     struct srv_swap_facts facts;
     srv_swap_tell(command->change, &facts);
@@ -98,15 +99,15 @@ static bool describe_swap(const struct srv_engine *engine, const struct srv_comm
     const uint64_t hash = oto_plugin_content_hash(facts.plugin);
     char tolerance[40];
     put_node(engine, command->change->node, to);
-    oto_run_log_put_text(to, "plugin", descriptor->id);
-    oto_run_log_put_text(to, "plugin_version", descriptor->version);
+    oto_json_text(to, "plugin", descriptor->id);
+    oto_json_text(to, "plugin_version", descriptor->version);
     srv_log_put_path(to, "file", oto_plugin_path(facts.plugin));
     oto_run_log_put_words(to, "file_hash", &hash, 1);
-    oto_run_log_put_truth(to, "begins_anew", facts.begins_anew);
-    oto_run_log_put_number(to, "probation_ticks", facts.probation_ticks);
-    oto_run_log_put_number(to, "shadow_ticks", facts.shadow_ticks);
+    oto_json_flag(to, "begins_anew", facts.begins_anew);
+    oto_json_u64(to, "probation_ticks", facts.probation_ticks);
+    oto_json_u64(to, "shadow_ticks", facts.shadow_ticks);
     (void)snprintf(tolerance, sizeof tolerance, "%.17g", facts.shadow_tolerance);
-    oto_run_log_put_text(to, "shadow_tolerance", tolerance);
+    oto_json_text(to, "shadow_tolerance", tolerance);
     if (facts.setup != NULL) {
         const uint64_t unit[] = {facts.setup->unit_key.seed, facts.setup->unit_key.stream};
         oto_run_log_put_words(to, "unit", unit, 2);
@@ -114,32 +115,32 @@ static bool describe_swap(const struct srv_engine *engine, const struct srv_comm
     return put_params(&facts, to);
 }
 
-static bool describe_fault(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_fault(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     put_node(engine, command->fault->node, to);
-    oto_run_log_put_number(to, "fault", command->fault->spec.id);
-    oto_run_log_put_text(to, "spec", command->text != NULL ? command->text : "");
+    oto_json_u64(to, "fault", command->fault->spec.id);
+    oto_json_text(to, "spec", command->text != NULL ? command->text : "");
     return true;
 }
 
-static bool describe_clear(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_clear(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     put_node(engine, command->node, to);
-    oto_run_log_put_number(to, "fault", command->fault_id);
+    oto_json_u64(to, "fault", command->fault_id);
     return true;
 }
 
-static bool describe_node(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_node(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     put_node(engine, command->node, to);
     return true;
 }
 
-static bool describe_participant(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_participant(const struct srv_engine *engine, const struct srv_command *command, struct oto_json *to)
 {
     const struct srv_participant_config *config =
         srv_engine_participant_config(engine, command->mailbox->participant);
-    oto_run_log_put_text(to, "participant", config != NULL ? config->name : "");
+    oto_json_text(to, "participant", config != NULL ? config->name : "");
     return true;
 }
 
@@ -168,17 +169,13 @@ const char *srv_log_entry_name(enum srv_command_kind kind)
 
 char *srv_log_describe(const struct srv_engine *engine, const struct srv_command *command)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = srv_log_entry_name(command->kind) != NULL ? open_memstream(&text, &bytes) : NULL;
-    if (to == NULL) {
+    struct oto_json members = {.depth = 1};
+    if (srv_log_entry_name(command->kind) == NULL) {
         return NULL;
     }
-    bool whole = entries[command->kind].describe(engine, command, to) && ferror(to) == 0;
-    whole = fclose(to) == 0 && whole;
-    if (!whole) {
-        free(text);
+    if (!entries[command->kind].describe(engine, command, &members) || members.failed) {
+        oto_json_free(&members);
         return NULL;
     }
-    return text;
+    return members.text != NULL ? members.text : strdup("");
 }

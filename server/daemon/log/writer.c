@@ -23,7 +23,7 @@ struct pending {
 
 struct srv_log_writer {
     struct oto_output_file output;
-    FILE *file; /* of output */
+    struct oto_json json; /* writes to the file of output */
     char *path;
     struct srv_engine *engine;
     const struct srv_world_config *config;
@@ -51,7 +51,7 @@ enum oto_status srv_log_file_hash(const char *path, uint64_t *hash, struct oto_e
     return whole ? OTO_OK : oto_fail(error, OTO_IO, "'%.300s' cannot be read to its end", path);
 }
 
-static enum oto_status put_file(FILE *to, const char *path, struct oto_error *error)
+static enum oto_status put_file(struct oto_json *to, const char *path, struct oto_error *error)
 {
     uint64_t hash = 0;
     const enum oto_status status = srv_log_file_hash(path, &hash, error);
@@ -60,46 +60,46 @@ static enum oto_status put_file(FILE *to, const char *path, struct oto_error *er
     return status;
 }
 
-static void put_nodes(const struct srv_log_writer *log)
+static void put_nodes(struct srv_log_writer *log)
 {
     for (uint32_t i = 0; i < srv_engine_node_count(log->engine); i++) {
         const struct oto_plugin *plugin = srv_engine_node_plugin(log->engine, i);
         const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
         const uint64_t hash = oto_plugin_content_hash(plugin);
-        oto_run_log_put_begin(log->file, "node");
-        oto_run_log_put_text(log->file, "node", srv_engine_node_setup(log->engine, i)->node);
-        oto_run_log_put_text(log->file, "plugin", descriptor->id);
-        oto_run_log_put_text(log->file, "plugin_version", descriptor->version);
+        oto_run_log_put_begin(&log->json, "node");
+        oto_json_text(&log->json, "node", srv_engine_node_setup(log->engine, i)->node);
+        oto_json_text(&log->json, "plugin", descriptor->id);
+        oto_json_text(&log->json, "plugin_version", descriptor->version);
         if (hash != 0) { /* 0: the plugin is part of the server and has no file */
-            srv_log_put_path(log->file, "file", oto_plugin_path(plugin));
-            oto_run_log_put_words(log->file, "file_hash", &hash, 1);
+            srv_log_put_path(&log->json, "file", oto_plugin_path(plugin));
+            oto_run_log_put_words(&log->json, "file_hash", &hash, 1);
         }
-        oto_run_log_put_end(log->file);
+        oto_run_log_put_end(&log->json);
     }
 }
 
-static enum oto_status put_header(const struct srv_log_writer *log, const struct srv_log_facts *facts,
+static enum oto_status put_header(struct srv_log_writer *log, const struct srv_log_facts *facts,
                                   struct oto_error *error)
 {
-    FILE *to = log->file;
+    struct oto_json *to = &log->json;
     oto_run_log_put_begin(to, "header");
-    oto_run_log_put_text(to, "format", OTO_RUN_LOG_FORMAT);
-    oto_run_log_put_number(to, "version", OTO_RUN_LOG_VERSION);
-    oto_run_log_put_text(to, "otolith", OTO_VERSION_STRING);
-    oto_run_log_put_text(to, "world", log->config->name);
-    oto_run_log_put_number(to, "seed", log->config->seed);
-    oto_run_log_put_number(to, "hashes_every", facts->every);
+    oto_json_text(to, "format", OTO_RUN_LOG_FORMAT);
+    oto_json_u64(to, "version", OTO_RUN_LOG_VERSION);
+    oto_json_text(to, "otolith", OTO_VERSION_STRING);
+    oto_json_text(to, "world", log->config->name);
+    oto_json_u64(to, "seed", log->config->seed);
+    oto_json_u64(to, "hashes_every", facts->every);
     enum oto_status status = put_file(to, facts->world_path, error);
     oto_run_log_put_end(to);
     for (uint32_t i = 0; i < facts->override_count; i++) {
         oto_run_log_put_begin(to, "override");
-        oto_run_log_put_text(to, "path", facts->overrides[i].path);
-        oto_run_log_put_text(to, "value", facts->overrides[i].value);
+        oto_json_text(to, "path", facts->overrides[i].path);
+        oto_json_text(to, "value", facts->overrides[i].value);
         oto_run_log_put_end(to);
     }
     for (uint32_t i = 0; i < facts->quarantine_count; i++) {
         oto_run_log_put_begin(to, "quarantine");
-        oto_run_log_put_text(to, "node", facts->quarantine[i]);
+        oto_json_text(to, "node", facts->quarantine[i]);
         oto_run_log_put_end(to);
     }
     if (facts->restore_path != NULL && status == OTO_OK) {
@@ -118,7 +118,7 @@ static enum oto_status open_file(struct srv_log_writer *log, struct oto_error *e
 {
     const enum oto_status status = oto_output_file_open(
         &log->output, log->path, OTO_OUTPUT_IN_PLACE | OTO_OUTPUT_PRIVATE | OTO_OUTPUT_NO_WAIT, error);
-    log->file = log->output.file;
+    log->json.to = log->output.file;
     return status;
 }
 
@@ -138,7 +138,7 @@ enum oto_status srv_log_writer_create(const struct srv_log_facts *facts, const s
     if (status == OTO_OK) {
         status = put_header(log, facts, error);
     }
-    if (status == OTO_OK && fflush(log->file) != 0) {
+    if (status == OTO_OK && fflush(log->json.to) != 0) {
         status = oto_fail(error, OTO_IO, "the log '%.300s' cannot be written: %s", facts->path, strerror(errno));
     }
     if (status != OTO_OK) {
@@ -185,10 +185,10 @@ static void drop(struct pending *pending)
     }
 }
 
-static void begin(const struct srv_log_writer *log, const char *entry, uint64_t tick)
+static void begin(struct srv_log_writer *log, const char *entry, uint64_t tick)
 {
-    oto_run_log_put_begin(log->file, entry);
-    oto_run_log_put_number(log->file, "tick", tick);
+    oto_run_log_put_begin(&log->json, entry);
+    oto_json_u64(&log->json, "tick", tick);
 }
 
 /* Whether a command is logged. A refused swap is logged too, because it may have ended the probation of the previous swap. */
@@ -206,11 +206,13 @@ static void put_command(struct srv_log_writer *log, const struct srv_journal_rec
         srv_log_writer_lost(log, 1);
     } else if (counts(record)) {
         begin(log, srv_log_entry_name((enum srv_command_kind)record->command), record->tick);
-        (void)fputs(pending->text, log->file);
-        if (record->command == SRV_COMMAND_SWAP) {
-            oto_run_log_put_truth(log->file, "paced", record->paced != 0);
+        if (pending->text[0] != '\0') {
+            oto_json_format(&log->json, NULL, "%s", pending->text);
         }
-        oto_run_log_put_end(log->file);
+        if (record->command == SRV_COMMAND_SWAP) {
+            oto_json_flag(&log->json, "paced", record->paced != 0);
+        }
+        oto_run_log_put_end(&log->json);
     }
     drop(pending);
 }
@@ -220,22 +222,22 @@ static void put_input(struct srv_log_writer *log, const struct srv_journal_recor
     const struct srv_participant_input *input = &record->input;
     uint64_t words[TRUTH_WORDS];
     begin(log, "input", record->tick);
-    oto_run_log_put_number(log->file, "participant", input->participant);
-    oto_run_log_put_number(log->file, "vehicle", input->vehicle);
+    oto_json_u64(&log->json, "participant", input->participant);
+    oto_json_u64(&log->json, "vehicle", input->vehicle);
     if (input->kind == SRV_INPUT_CONTROLS) {
         memcpy(words, input->controls, sizeof input->controls);
-        oto_run_log_put_words(log->file, "controls", words, OTO_CONTROLS);
+        oto_run_log_put_words(&log->json, "controls", words, OTO_CONTROLS);
     } else if (input->kind == SRV_INPUT_HELD) {
-        oto_run_log_put_truth(log->file, "held", true);
+        oto_json_flag(&log->json, "held", true);
     } else {
         memcpy(words, &input->external.truth, sizeof words);
-        oto_run_log_put_number(log->file, "from", input->external.from_tick);
-        oto_run_log_put_number(log->file, "to", input->external.to_tick);
-        oto_run_log_put_number(log->file, "flags", input->external.flags);
-        oto_run_log_put_truth(log->file, "alone", input->external.alone != 0);
-        oto_run_log_put_words(log->file, "truth", words, TRUTH_WORDS);
+        oto_json_u64(&log->json, "from", input->external.from_tick);
+        oto_json_u64(&log->json, "to", input->external.to_tick);
+        oto_json_u64(&log->json, "flags", input->external.flags);
+        oto_json_flag(&log->json, "alone", input->external.alone != 0);
+        oto_run_log_put_words(&log->json, "truth", words, TRUTH_WORDS);
     }
-    oto_run_log_put_end(log->file);
+    oto_run_log_put_end(&log->json);
 }
 
 void srv_log_writer_record(struct srv_log_writer *log, const struct srv_journal_record *record)
@@ -246,24 +248,24 @@ void srv_log_writer_record(struct srv_log_writer *log, const struct srv_journal_
         put_input(log, record);
     } else {
         begin(log, "slow", record->tick);
-        oto_run_log_put_text(log->file, "node", srv_engine_node_setup(log->engine, record->node)->node);
-        oto_run_log_put_end(log->file);
+        oto_json_text(&log->json, "node", srv_engine_node_setup(log->engine, record->node)->node);
+        oto_run_log_put_end(&log->json);
     }
 }
 
 void srv_log_writer_hashes(struct srv_log_writer *log, const struct srv_hashes *hashes)
 {
     begin(log, "hashes", hashes->tick);
-    oto_run_log_put_words(log->file, "chain", &hashes->chain, 1);
-    oto_run_log_put_words(log->file, "nodes", hashes->nodes, hashes->count);
-    oto_run_log_put_end(log->file);
+    oto_run_log_put_words(&log->json, "chain", &hashes->chain, 1);
+    oto_run_log_put_words(&log->json, "nodes", hashes->nodes, hashes->count);
+    oto_run_log_put_end(&log->json);
 }
 
 void srv_log_writer_lost(struct srv_log_writer *log, uint64_t count)
 {
-    oto_run_log_put_begin(log->file, "lost");
-    oto_run_log_put_number(log->file, "records", count);
-    oto_run_log_put_end(log->file);
+    oto_run_log_put_begin(&log->json, "lost");
+    oto_json_u64(&log->json, "records", count);
+    oto_run_log_put_end(&log->json);
     log->incomplete = true;
     (void)fprintf(stderr, "otolithd: the log '%s' is incomplete: %llu records found no room\n", log->path,
                   (unsigned long long)count);
@@ -271,7 +273,7 @@ void srv_log_writer_lost(struct srv_log_writer *log, uint64_t count)
 
 void srv_log_writer_flush(struct srv_log_writer *log)
 {
-    if ((fflush(log->file) != 0 || ferror(log->file)) && !log->incomplete) {
+    if ((fflush(log->json.to) != 0 || ferror(log->json.to)) && !log->incomplete) {
         log->incomplete = true;
         (void)fprintf(stderr, "otolithd: the log '%s' cannot be written: %s; it is incomplete\n", log->path,
                       strerror(errno));
@@ -284,8 +286,8 @@ bool srv_log_writer_end(struct srv_log_writer *log)
     const struct oto_segment_header *header = srv_engine_segment(log->engine);
     if (oto_segment_clock(header, &clock) == OTO_OK) {
         begin(log, "end", clock.tick);
-        oto_run_log_put_words(log->file, "chain", &clock.state_hash, 1);
-        oto_run_log_put_end(log->file);
+        oto_run_log_put_words(&log->json, "chain", &clock.state_hash, 1);
+        oto_run_log_put_end(&log->json);
     }
     srv_log_writer_flush(log);
     return !log->incomplete;

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "world/world_config.h"
 #include "daemon/thread/engine.h"
 
@@ -49,7 +50,7 @@ enum oto_status srv_log_file_hash(const char *path, uint64_t *hash, struct oto_e
 /* The name of a command's entry in a log. srv_log_describe: the entry's members after `tick`, malloc'ed; NULL: no memory. */
 const char *srv_log_entry_name(enum srv_command_kind kind);
 /* Writes a path as an absolute path, if it can be resolved. */
-void srv_log_put_path(FILE *to, const char *key, const char *path);
+void srv_log_put_path(struct oto_json *to, const char *key, const char *path);
 char *srv_log_describe(const struct srv_engine *engine, const struct srv_command *command);
 
 #endif

@@ -8,6 +8,8 @@
 #include <sys/mman.h> /* memfd_create */
 #include <unistd.h>
 
+#include "otolith/ring.h"
+
 #ifndef MFD_NOEXEC_SEAL /* since Linux 6.3; older kernels refuse this flag, and the call is repeated without it */
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif

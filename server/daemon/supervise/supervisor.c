@@ -21,6 +21,7 @@ extern char **environ;
 struct supervisor {
     int argc;
     char **argv;
+    bool check; /* the child is a check: it is not restarted */
     struct srv_crash_page *page;
     int page_fd;
     char saves[PATH_MAX]; /* folder for checkpoints of a world without `checkpoint:` */
@@ -57,7 +58,7 @@ static char *newest_save(const struct supervisor *supervisor)
 /* Fills the child's arguments: the command line without --supervise, and the checkpoint to continue from. */
 static void fill_arguments(struct supervisor *supervisor, char page[32], char **arguments)
 {
-    static char crash_page[] = "--crash-page", folder[] = "--checkpoint-directory", restore[] = "--restore",
+    static char crash_page[] = SRV_SUPERVISOR_PAGE, folder[] = "--checkpoint-directory", restore[] = "--restore",
                 quarantine[] = "--quarantine", again[] = "--again";
     int count = 0;
     for (int i = 0; i < supervisor->argc; i++) {
@@ -134,14 +135,16 @@ static void tell(struct supervisor *supervisor, const siginfo_t *end)
     const bool blamed = page->node[0] != '\0';
     char how[48];
     describe(end, how, sizeof how);
-    (void)snprintf(supervisor->death, sizeof supervisor->death, "the server (pid %ld) %s%s%s%s",
-                   (long)supervisor->child, how,
-                   blamed                                    ? " in the step of '"
+    (void)snprintf(supervisor->death, sizeof supervisor->death, "the %s (pid %ld) %s%s%s%s",
+                   supervisor->check ? "check" : "server", (long)supervisor->child, how,
+                   blamed                                   ? " in the step of '"
                    : page->stage == SRV_CRASH_STAGE_LOADING ? " while it loaded the world"
-                                                             : "",
+                                                            : "",
                    page->node, blamed ? "'" : "");
     (void)fprintf(stderr, "otolithd: %s%s%s%s\n", supervisor->death, blamed ? ", plugin " : "", page->plugin,
-                  blamed ? "; the node is quarantined" : "");
+                  blamed              ? "; the node is quarantined"
+                  : supervisor->check ? ": the file of a plugin is damaged, or its code is"
+                                      : "");
 }
 
 /* If the child never served from its checkpoint, drops it: the next child uses an older one, and finally the beginning. */
@@ -162,6 +165,9 @@ static bool drop_save(struct supervisor *supervisor)
 static bool survive(struct supervisor *supervisor, const siginfo_t *end)
 {
     tell(supervisor, end);
+    if (supervisor->check) {
+        return false;
+    }
     (void)drop_save(supervisor);
     const int64_t now = srv_now_ns() / 1000000000;
     supervisor->crash_s[supervisor->crashes % SRV_SUPERVISOR_CRASHES] = now;
@@ -210,7 +216,8 @@ static int on_child(struct supervisor *supervisor)
         const bool again = supervisor->page->stage == SRV_CRASH_STAGE_FAILED && drop_save(supervisor);
         return again && spawn_child(supervisor) ? -1 : end.si_status;
     }
-    return survive(supervisor, &end) && spawn_child(supervisor) ? -1 : exit_code(&end);
+    const bool restarted = survive(supervisor, &end) && spawn_child(supervisor);
+    return restarted ? -1 : supervisor->check ? EXIT_FAILURE : exit_code(&end);
 }
 
 static int watch(struct supervisor *supervisor, const sigset_t *signals)
@@ -229,7 +236,7 @@ static int watch(struct supervisor *supervisor, const sigset_t *signals)
     return code;
 }
 
-int srv_supervise_server(int argc, char **argv)
+int srv_supervise_server(int argc, char **argv, bool check)
 {
     struct supervisor *supervisor = calloc(1, sizeof *supervisor);
     struct oto_error error = {0};
@@ -247,11 +254,12 @@ int srv_supervise_server(int argc, char **argv)
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
     supervisor->argc = argc;
     supervisor->argv = argv;
+    supervisor->check = check;
     supervisor->page_fd = srv_crash_page_make(&supervisor->page, &error);
     if (supervisor->page_fd < 0) {
         say(error.text);
     } else {
-        if (!srv_saves_make(supervisor->saves, sizeof supervisor->saves)) {
+        if (!check && !srv_saves_make(supervisor->saves, sizeof supervisor->saves)) {
             say("no folder for checkpoints can be made; after a crash the world starts from the beginning");
         }
         code = spawn_child(supervisor) ? watch(supervisor, &signals) : code;

@@ -256,6 +256,17 @@ class Supervised(unittest.TestCase):
         self.assertEqual(self.said().count("ended with code 0 and not in order while it loaded the world"), 3)
         self.assertIn("third time within a minute", self.said())
 
+    def test_a_check_that_a_plugin_ended_is_no_success(self):
+        sound = self.world.read_text()
+        for plugin in ("hostile_prepare_exit.so", "hostile_init_exit.so"):
+            self.world.write_text(sound.replace("counter.so", plugin))
+            for program in ("otolith", "otolithd"):
+                done = subprocess.run([str(BIN / program), "check" if program == "otolith" else "--check", str(self.world)],
+                                      env=self.environment, capture_output=True, text=True, timeout=300)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                self.assertRegex(done.stderr, "the check .* ended with code 0 and not in order while it loaded the world: the file of a "
+                                              "plugin is damaged, or its code is")
+
     def test_without_a_supervisor_an_exit_in_a_step_is_no_success(self):
         for plugin in ("hostile_step_quit.so", "hostile_step_exit.so"):
             self.world.write_text(re.sub(r"(counter|hostile_step_quit)\.so", plugin, self.world.read_text()))
@@ -325,7 +336,9 @@ class Supervised(unittest.TestCase):
     def test_a_check_that_is_killed_leaves_no_process(self):
         self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_loop.so"))
         self.start("otolith", "check", self.world)
-        child = int(self.until(pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text, "the server program"))
+        def child_of(pid):
+            return int(self.until(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text, "the server program"))
+        child = child_of(child_of(self.process.pid))
         self.until(lambda: "hostile_prepare_loop" in pathlib.Path(f"/proc/{child}/maps").read_text(), "the plugin that does not return")
         self.process.kill()
         self.process.wait(timeout=300)

@@ -19,7 +19,7 @@ static const char common[] =
     "accelerometer: {noise_density_m_s2_rthz: 2e-3, bias_sigma_m_s2: 0.08, bias_walk_m_s2_rts: 3e-4}\n"
     "align: {from: rest, heading: magnetometer, duration_s: 1}\n"
     "initial: {position_sigma_m: 1, velocity_sigma_m_s: 0.002}\n"
-    "odometer: {sigma_m_s: 0.05, position_m: [-1.4, 0, 0], scale_sigma: 0.02}\n"
+    "odometer: {sigma_m_s: 0.05, position_m: [-1.4, 0, 0], scale_sigma: 0.02, slip_sigma_percent_m_s2: 0}\n"
     "magnetometer: {sigma_deg: 2}\n"
     "position: {sigma_m: [0.8, 0.8, 1.2], position_m: [-0.5, 0.1, 1.5]}\n";
 static const char constrained[] = "nonholonomic: {sigma_m_s: 0.05}\nzero_velocity: {rate_hz: 5}\n";
@@ -224,13 +224,15 @@ static void run_all(const char *name, const char *more, struct sums *sums)
                   sqrt(sums->speed_scale_error), sums->speed_scale_sigma);
 }
 
-/* `exact`: the share of the measurements that have no noise, which lowers the mean by up to this share. */
-static void assert_nis(const struct sums *sums, uint32_t row, double exact)
+/*
+ * The mean of n squares of unit normals has a deviation of √(2/n); three of them. Seeds 51 to 450 have 0.9984, 0.9995 and 0.9982, within one
+ * and a half of theirs.
+ */
+static void assert_nis(const struct sums *sums, uint32_t row)
 {
-    const struct band nis = band_of((uint32_t)sums->nis_rows[row], 1);
-    const double mean = sums->nis[row] / (double)sums->nis_rows[row];
-    print_message("  row %u: NIS %.4f in [%.4f, %.4f]\n", row, mean, nis.low, nis.high);
-    assert_true(mean >= nis.low * (1.0 - exact) && mean <= nis.high);
+    const double n = (double)sums->nis_rows[row], mean = sums->nis[row] / n;
+    print_message("  row %u: NIS %.4f, 1 ± %.4f\n", row, mean, 3.0 * sqrt(2.0 / n));
+    assert_near(mean, 1.0, 3.0 * sqrt(2.0 / n));
 }
 
 /*
@@ -245,9 +247,9 @@ static void nees_and_nis_lie_in_their_bounds_over_50_seeds(void **unused)
     run_all("fixes, odometer, magnetometer", unconstrained, &plain);
     assert_true(plain.nees[SECONDS] / SEEDS >= nees.low && plain.nees[SECONDS] / SEEDS <= nees.high);
     assert_true(times_inside(&plain, &nees, &mean) >= CHECKS - 5); /* binomial(35, 0.95): fewer than 30 in 0.8 % of all cases */
-    assert_nis(&plain, 0, (DRIVE_REST_S - 1.0) / (SECONDS - 1.0)); /* at rest the odometer reads 0; the first second aligns */
-    assert_nis(&plain, 2, 0.0);
-    assert_nis(&plain, 3, 0.0);
+    assert_nis(&plain, 0);
+    assert_nis(&plain, 2);
+    assert_nis(&plain, 3);
 
     run_all("with constraint and standstill", constrained, &with);
     for (int s = FIRST_CHECK_S; s <= SECONDS; s++) {

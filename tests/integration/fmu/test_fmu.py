@@ -274,6 +274,15 @@ class Refusals(FmuCase):
             self.assert_refused(self.fmu(version, description(version, co_simulation=False)), "no FMU for co-simulation")
             self.assert_refused(self.fmu(version, description(version).replace("</ModelVariables>", "")), "modelDescription.xml:", "mismatched tag")
             self.assert_refused(self.fmu(version, description(version, doctype='<!DOCTYPE a [<!ENTITY b "c">]>')), "document type")
+            self.assert_refused(self.fmu(version, description(version).replace("<UnitDef", "<a>" * 100000 + "<UnitDef")), "nested deeper than 64")
+            for changed, sentence in (('name="x" valueReference="-1"', "valueReference of a variable"),
+                                      ('name="x" valueReference="4294967297"', "valueReference of a variable"),
+                                      ('name="x" valueReference="one"', "valueReference of a variable")):
+                text = description(version).replace('name="x" valueReference="1"', changed)
+                self.assert_refused(self.fmu(version, text), "modelDescription.xml:", sentence)
+            for changed, sentence in (('factor="0"', "no factor 0"), ('factor="nan"', "finite numbers are accepted"),
+                                      ('s="1e300"', "of dimension m^1 s^127")):
+                self.assert_refused(self.fmu(version, description(version).replace('factor="1000"', changed)), sentence)
         self.assert_refused(self.fmu(2, description(2).replace('"2.0"', '"1.0"')), "2.0 and 3.0 are accepted")
 
     def test_hostile_and_damaged_zip_files_are_refused(self):

@@ -2,14 +2,14 @@
  * The other side of otolith-ros2 on another vendor's DDS: a participant of eProsima Fast DDS on loopback, driven by lines on standard
  * input, reporting as JSON lines on standard output. It knows nothing of otolith.
  *
- *   fastdds_peer DOMAIN
+ *   fastdds_peer DOMAIN [BYTES]                                  BYTES: of the socket that receives, for a reader that loses messages
  *   subscribe TOPIC TYPE LAYOUT reliable|best_effort|latched     messages as {"topic": …, "values": […]}
  *   advertise TOPIC TYPE latched|volatile
  *   write TOPIC HEX                                              CDR with its encapsulation
  *
  * LAYOUT, decoded by Fast CDR: d double, f float, i int32, I uint32, q int64, Q uint64, h int16, H uint16, b int8, B uint8, s string, each
  * with a count before it ("9d"); "S(…)" is a sequence; "-" prints the bytes as hex. Endpoints that it discovers are {"writer": …, "type":
- * …, "user_data": …}, {"reader": …} and {"participant": …}; {"matched": TOPIC, "count": N}.
+ * …, "user_data": …}, {"reader": …} and {"participant": …}; {"matched": TOPIC, "count": N}; {"lost": TOPIC, "count": N} when samples were lost, N in all.
  */
 #include <fastcdr/Cdr.h>
 #include <fastdds/dds/domain/DomainParticipant.hpp>
@@ -223,6 +223,10 @@ public:
     {
         print("{\"matched\": " + json_text(topic_) + ", \"count\": " + std::to_string(status.current_count) + "}");
     }
+    void on_sample_lost(DataReader *, const SampleLostStatus &status) override
+    {
+        print("{\"lost\": " + json_text(topic_) + ", \"count\": " + std::to_string(status.total_count) + "}");
+    }
 
 private:
     std::string topic_, layout_;
@@ -280,19 +284,23 @@ public:
 
 /* ---- the participant ---- */
 
-static DomainParticipant *join(uint32_t domain, DomainParticipantListener *listener)
+static DomainParticipant *join(uint32_t domain, uint32_t buffer_bytes, DomainParticipantListener *listener)
 {
     DomainParticipantQos qos;
     auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
     udp->interfaceWhiteList.emplace_back("127.0.0.1");
     udp->maxInitialPeersRange = 16;
+    if (buffer_bytes > 0) {
+        udp->receiveBufferSize = udp->maxMessageSize = buffer_bytes;
+    }
     qos.transport().use_builtin_transports = false;
     qos.transport().user_transports.push_back(udp);
     Locator_t peer;
     IPLocator::setIPv4(peer, "127.0.0.1");
     peer.port = 0;
     qos.wire_protocol().builtin.initialPeersList.push_back(peer);
-    qos.wire_protocol().builtin.discovery_config.leaseDuration = eprosima::fastrtps::Duration_t(10, 0);
+    qos.wire_protocol().builtin.discovery_config.leaseDuration =
+        eprosima::fastrtps::Duration_t(buffer_bytes > 0 ? 3600 : 10, 0);
     qos.wire_protocol().builtin.discovery_config.leaseDuration_announcementperiod = eprosima::fastrtps::Duration_t(1, 0);
     return DomainParticipantFactory::get_instance()->create_participant(domain, qos, listener, StatusMask::none());
 }
@@ -358,7 +366,9 @@ int main(int argc, char **argv)
 {
     Participant listener;
     Session session{};
-    session.participant = argc == 2 ? join(static_cast<uint32_t>(std::stoul(argv[1])), &listener) : nullptr;
+    const uint32_t buffer_bytes = argc > 2 ? static_cast<uint32_t>(std::stoul(argv[2])) : 0;
+    session.participant =
+        argc > 1 ? join(static_cast<uint32_t>(std::stoul(argv[1])), buffer_bytes, &listener) : nullptr;
     if (session.participant == nullptr) {
         std::cerr << "fastdds_peer: no participant" << std::endl;
         return 1;

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 
 static void the_header_says_what_a_reader_must_check(void **unused)
 {

@@ -12,7 +12,7 @@
 
 #include "otolith/records.h"
 #include "daemon/segment/segment.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 
 #define WORDS (sizeof(struct oto_imu_record) / 8)
 #define CAPACITY 16u

@@ -6,7 +6,7 @@
 #include "oto_test.h"
 
 #include "otolith/client.h"
-#include "sim/writer.h"
+#include "sim/ring_writer.h"
 #include "weak_memory.h"
 
 static uint64_t word_of(uint64_t seq, uint64_t index)

@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
+SKIPPED_FOLDERS = {".git", "build", "__pycache__", "node_modules"}
 # Files whose A1 to A28 are rows of the reference table of the MAVS sensors, not decisions.
 MAVS_FILES = ("plugins/mems_imu/README.md", "plugins/common/README.md")
 # The history keeps its words; the glossary and this test name the phrases.

@@ -230,6 +230,8 @@ static void each_aid_has_its_derivatives(void **unused)
     mini_set3(&rig.host, "position.position_m", -0.5, 0.2, 1.4);
     mini_set(&rig.host, "odometer.sigma_m_s", 1e-6);
     mini_set(&rig.host, "position.sigma_m", 1e-6);
+    mini_set(&rig.host, "gyroscope.noise_density_rad_s_rthz", 1e-9);
+    mini_set(&rig.host, "accelerometer.noise_density_m_s2_rthz", 1e-9);
     mini_set(&rig.host, "magnetometer.sigma_deg", 1e-5);
     mini_set(&rig.host, "magnetometer.magnitude_percent", 0);
     mini_start(&rig.host);
@@ -357,6 +359,44 @@ static void slip_follows_the_force_at_the_axle_and_not_that_at_the_imu(void **un
     assert_int_equal(ins_filter_odometer(plan_of(&rig), state, state->time_ns, tread_m_s), NUM_USED);
     assert_near(state->rows[INS_ROW_ODOMETER].innovation[0], 0, 0.002); /* ω² h of the last 20 ms */
     mini_close(&rig.host);
+}
+
+struct slip_change {
+    double variance, correction;
+};
+
+/* A reading of the odometer at a force: how much the variance of the slip of drive falls, and its correction. */
+static struct slip_change slip_after(double force_m_s2)
+{
+    struct rig rig;
+    struct slip_change change;
+    rig_open(&rig);
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_set(&rig.host, "odometer.sigma_m_s", 1e-3);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 100, oto_quat_identity());
+    struct ins_state *state = state_of(&rig);
+    const struct ins_state before = *state;
+    const oto_vec3 force = oto_vec3_make(force_m_s2, 0, 9.8);
+    for (uint32_t i = 0; i < INS_HISTORY; i++) {
+        state->history.sample[i].specific_force_m_s2 = oto_quat_rotate_inv(plan_of(&rig)->q_body_from_sensor, force);
+    }
+    state->sample = state->history.sample[0];
+    state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, oto_vec3_make(10, 0, 0));
+    assert_int_equal(ins_filter_odometer(plan_of(&rig), state, state->time_ns, 10.1), NUM_USED);
+    change.correction = ins_aid(state, INS_SLIP);
+    change.variance = before.p[INS_SLIP * (INS_STATES + 1)] - state->p[INS_SLIP * (INS_STATES + 1)];
+    mini_close(&rig.host);
+    return change;
+}
+
+static void a_force_that_is_not_far_above_its_noise_does_not_correct_the_slip(void **unused)
+{
+    (void)unused;
+    const struct slip_change small = slip_after(0.1), large = slip_after(3.0);
+    assert_near(small.correction, 0.0, 0.0);
+    assert_near(small.variance, 0.0, 0.0);
+    assert_true(large.correction > 0.0 && large.variance > 0.0);
 }
 
 /*
@@ -913,6 +953,7 @@ int main(void)
         cmocka_unit_test(a_satellite_fix_places_the_antenna_and_starts_the_position),
         cmocka_unit_test(an_encoders_speed_is_that_of_the_middle_of_its_mean),
         cmocka_unit_test(slip_follows_the_force_at_the_axle_and_not_that_at_the_imu),
+        cmocka_unit_test(a_force_that_is_not_far_above_its_noise_does_not_correct_the_slip),
         cmocka_unit_test(noise_of_the_field_does_not_tilt),
         cmocka_unit_test(gravity_turns_with_the_place_on_a_round_earth),
         cmocka_unit_test(fixes_do_not_average_below_their_correlated_error),

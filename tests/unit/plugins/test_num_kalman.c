@@ -32,6 +32,7 @@ static void make_row(uint64_t seed, uint32_t m, struct num_kalman_row *row)
 {
     memset(row, 0, sizeof *row);
     row->m = m;
+    row->considered = 0;
     for (uint32_t i = 0; i < m * N; i++) {
         row->jacobian[i] = i % 4 == 3 ? 0.0 : normal(seed * 77 + i);
     }
@@ -135,6 +136,7 @@ static void the_update_is_josephs_form_and_symmetric_to_the_last_bit(void **unus
         make_covariance(seed, N, p);
         memcpy(before, p, sizeof p);
         make_row(seed, 1 + (uint32_t)(seed % 3), &row);
+        row.considered = seed % 2 == 0 ? 1u << (seed % N) : 0;
         gain_column_by_column(&row, p, gain);
         textbook(&row, before, gain, next);
         assert_int_equal(num_kalman_update(N, &row, p, dx), NUM_KALMAN_USED);
@@ -157,6 +159,21 @@ static void of_one_state_it_is_the_weighted_mean(void **unused)
     assert_near(p[0], 4.0 / 3.0, 1e-15);
     assert_near(row.nis, 1.5, 1e-15);
     assert_near(row.sigma[0], sqrt(6.0), 1e-15);
+}
+
+/* Schmidt: the second state stays, and what it adds to the measurement counts as noise: 4/(4 + 9 + 2) of the innovation. */
+static void a_considered_state_is_not_corrected_and_its_variance_counts(void **unused)
+{
+    double p[4] = {4, 0, 0, 9}, dx[2];
+    struct num_kalman_row row = {.m = 1, .considered = 2, .innovation = {3}, .jacobian = {1, 1}, .noise = {2}};
+    const double k = 4.0 / 15.0;
+    (void)unused;
+    assert_int_equal(num_kalman_update(2, &row, p, dx), NUM_KALMAN_USED);
+    assert_near(dx[0], 3.0 * k, 1e-15);
+    assert_near(dx[1], 0.0, 0.0);
+    assert_near(p[0], 4.0 * (1.0 - k), 1e-14); /* (1 − k)² 4 + k² (9 + 2) */
+    assert_near(p[1], -9.0 * k, 1e-14);
+    assert_near(p[3], 9.0, 0.0);
 }
 
 static void expect_untouched(struct num_kalman_row row, const double *p, enum num_kalman_result result)
@@ -232,6 +249,7 @@ int main(void)
         cmocka_unit_test(what_is_not_positive_has_no_factor),
         cmocka_unit_test(the_update_is_josephs_form_and_symmetric_to_the_last_bit),
         cmocka_unit_test(of_one_state_it_is_the_weighted_mean),
+        cmocka_unit_test(a_considered_state_is_not_corrected_and_its_variance_counts),
         cmocka_unit_test(what_cannot_be_used_changes_nothing),
         cmocka_unit_test(a_covariance_stays_positive_over_100000_nearly_perfect_updates),
         cmocka_unit_test(chi_square_quantiles_are_those_of_the_tables),

@@ -25,18 +25,16 @@ static void what_is_written_is_read_back(void **state)
     struct oto_run_log_line line = {0};
     const uint64_t words[] = {0, UINT64_MAX, UINT64_C(0x0123456789abcdef)};
     uint64_t back[3], number;
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
+    struct oto_json json = {.layout = OTO_JSON_LINE}, *to = &json;
     oto_run_log_put_begin(to, "set");
-    oto_run_log_put_number(to, "tick", UINT64_MAX);
-    oto_run_log_put_text(to, "value", "a \"b\" \\ \n\t\x01 \xc2\xb5T \x7f \xc2\x9b");
-    oto_run_log_put_truth(to, "yes", true);
-    oto_run_log_put_truth(to, "no", false);
+    oto_json_u64(to, "tick", UINT64_MAX);
+    oto_json_text(to, "value", "a \"b\" \\ \n\t\x01 \xc2\xb5T \x7f \xc2\x9b");
+    oto_json_flag(to, "yes", true);
+    oto_json_flag(to, "no", false);
     oto_run_log_put_words(to, "words", words, 3);
     oto_run_log_put_end(to);
-    assert_int_equal(fclose(to), 0);
-    assert_ok(oto_run_log_parse(text, bytes - 1, &line, &error), error);
+    assert_false(json.failed);
+    assert_ok(oto_run_log_parse(json.text, json.bytes - 1, &line, &error), error);
     assert_string_equal(line.entry, "set");
     assert_true(line.has_tick && line.tick == UINT64_MAX);
     assert_string_equal(oto_run_log_text(&line, "value"), "a \"b\" \\ \n\t\x01 \xc2\xb5T \x7f \xc2\x9b");
@@ -48,7 +46,7 @@ static void what_is_written_is_read_back(void **state)
     assert_false(oto_run_log_words(&line, "words", back, 2));
     assert_false(oto_run_log_number(&line, "value", &number));
     assert_null(oto_run_log_text(&line, "tick"));
-    free(text);
+    oto_json_free(&json);
 }
 
 static void a_line_that_is_none_is_refused_with_a_reason(void **state)

@@ -3,10 +3,10 @@
  * of what it writes, so no function here needs an atomic read-modify-write; only srv_count_shared may be called from any
  * thread. The order of stores is the one that segment.h states for its readers.
  */
-#ifndef SRV_SHM_WRITER_H
-#define SRV_SHM_WRITER_H
+#ifndef SRV_RING_WRITER_H
+#define SRV_RING_WRITER_H
 
-#include "otolith/segment.h"
+#include "otolith/ring.h"
 
 /* A ring as the tick thread, its only writer, uses it. */
 struct srv_ring {

@@ -2,8 +2,8 @@
  * The laws mems and mavs of README.md, line by line, NUM_WIDTH lanes at a time, for kernels (num_kernel_body.h): from
  * the exposure to the measured value before clamp and rounding. All of it is inline, with slots and lanes as constants.
  */
-#ifndef NUM_KERNEL_LAW_H
-#define NUM_KERNEL_LAW_H
+#ifndef NUM_NOISE_LAW_H
+#define NUM_NOISE_LAW_H
 
 #include "num_kernel_draw.h"
 #include "otolith/vecmath.h"
@@ -43,6 +43,9 @@ NUM_INLINE num_pack num_deviates(const struct num_sample *sample, uint32_t proce
     return (num_pack){low, *(const volatile double *)(first + 1)};
 #endif
 }
+
+/* The constants of a unit from `lane` on. */
+#define NUM_UNIT(member, lane) (&plan->units[(lane) / NUM_GROUP].member[(lane) % NUM_GROUP])
 
 NUM_INLINE void num_take_three(double to[3], const double *from)
 {
@@ -101,7 +104,7 @@ NUM_INLINE void num_tap_matrix(const struct num_sample *sample, uint32_t first)
     for (uint32_t lane = first; lane < first + NUM_WIDTH && lane < 3 * sample->active; lane++) {
         double others_u = 0.0;
         for (uint32_t axis = 0; axis < 3; axis++) {
-            const double factor = sample->plan->columns[axis][lane];
+            const double factor = sample->plan->units[lane / NUM_GROUP].columns[axis][lane % NUM_GROUP];
             const double axis_u = num_triad_axis(lane, sample, axis);
             if (axis == lane % 3) {
                 sample->taps[NUM_TAP_SCALE_FACTOR][lane] = (factor - 1.0) * axis_u;
@@ -157,16 +160,16 @@ NUM_INLINE num_pack num_mavs(const struct num_sample *sample, uint32_t lane)
     const num_pack beta2 = w * common->root_half_rate * num_pack_load(&common->white_u[lane]);
     const num_pack crossed = num_pack_load(&common->misalignment[lane]) * others;
     const num_pack aligned = NUM_PACK_OF(num_own_axis, lane, sample) + crossed;
-    const num_pack b = aligned + num_pack_load(&plan->bias_u[lane]);
-    const num_pack c = beta1 + beta2 + beta3 + sample->degrees * num_pack_load(&plan->thermal_bias_u_degc[lane]) + b;
-    const num_pack d = c * (1.0 + sample->degrees_percent * num_pack_load(&plan->thermal_scale_percent_degc[lane]));
+    const num_pack b = aligned + num_pack_load(NUM_UNIT(bias_u, lane));
+    const num_pack c = beta1 + beta2 + beta3 + sample->degrees * num_pack_load(NUM_UNIT(thermal_bias_u_degc, lane)) + b;
+    const num_pack d = c * (1.0 + sample->degrees_percent * num_pack_load(NUM_UNIT(thermal_scale_percent_degc, lane)));
     num_tap_write(sample, NUM_TAP_MISALIGNMENT, lane, crossed);
     num_tap_biases(sample, lane);
     num_tap_write(sample, NUM_TAP_BIAS_INSTABILITY, lane, beta1);
     num_tap_write(sample, NUM_TAP_WHITE_NOISE, lane, beta2);
     num_tap_write(sample, NUM_TAP_RANDOM_WALK, lane, beta3);
     num_tap_write(sample, NUM_TAP_THERMAL_BIAS, lane,
-                  sample->degrees * num_pack_load(&plan->thermal_bias_u_degc[lane]));
+                  sample->degrees * num_pack_load(NUM_UNIT(thermal_bias_u_degc, lane)));
     num_tap_write(sample, NUM_TAP_THERMAL_SCALE, lane, d - c);
     return d;
 }
@@ -187,9 +190,9 @@ NUM_INLINE num_pack num_mems_certain(const struct num_sample *sample, uint32_t l
     const struct num_suite_common *common = sample->common;
     num_pack value_u = NUM_PACK_OF(num_own_axis, lane, sample);
     if ((common->terms & NUM_HAS_MATRIX) != 0) {
-        value_u = NUM_PACK_OF(num_triad_axis, lane, sample, 0) * num_pack_load(&plan->columns[0][lane]) +
-                  NUM_PACK_OF(num_triad_axis, lane, sample, 1) * num_pack_load(&plan->columns[1][lane]) +
-                  NUM_PACK_OF(num_triad_axis, lane, sample, 2) * num_pack_load(&plan->columns[2][lane]);
+        value_u = NUM_PACK_OF(num_triad_axis, lane, sample, 0) * num_pack_load(NUM_UNIT(columns[0], lane)) +
+                  NUM_PACK_OF(num_triad_axis, lane, sample, 1) * num_pack_load(NUM_UNIT(columns[1], lane)) +
+                  NUM_PACK_OF(num_triad_axis, lane, sample, 2) * num_pack_load(NUM_UNIT(columns[2], lane));
         num_tap_matrix(sample, lane);
     }
     if (sample->extended && (common->terms & NUM_HAS_NONLINEARITY) != 0) {
@@ -199,7 +202,7 @@ NUM_INLINE num_pack num_mems_certain(const struct num_sample *sample, uint32_t l
         num_tap_write(sample, NUM_TAP_NONLINEARITY, lane, bent_u);
     }
     if ((common->terms & NUM_HAS_G_SENSITIVITY) != 0) {
-        const num_pack felt_u = num_pack_load(&plan->g_sensitivity_u_m_s2[lane]) *
+        const num_pack felt_u = num_pack_load(NUM_UNIT(g_sensitivity_u_m_s2, lane)) *
                                 NUM_PACK_OF(num_own_force, lane, sample);
         value_u += felt_u;
         num_tap_write(sample, NUM_TAP_G_SENSITIVITY, lane, felt_u);
@@ -216,7 +219,7 @@ NUM_INLINE num_pack num_mems_certain(const struct num_sample *sample, uint32_t l
         num_tap_write(sample, NUM_TAP_G2_SENSITIVITY, lane, rectified_u);
     }
     num_tap_biases(sample, lane);
-    return value_u + num_pack_load(&plan->bias_u[lane]);
+    return value_u + num_pack_load(NUM_UNIT(bias_u, lane));
 }
 
 NUM_INLINE double num_instability_lane(uint32_t lane, const struct num_sample *sample)
@@ -341,8 +344,8 @@ NUM_INLINE num_pack num_mems(const struct num_sample *sample, uint32_t lane)
     const struct num_suite_common *common = sample->common;
     num_pack value_u = num_mems_certain(sample, lane) + num_mems_random(sample, lane);
     if ((common->terms & (NUM_HAS_THERMAL | (sample->extended ? NUM_HAS_THERMAL_CURVE : 0))) != 0) {
-        num_pack bias_u = sample->degrees * num_pack_load(&plan->thermal_bias_u_degc[lane]);
-        num_pack scale = 1.0 + sample->degrees_percent * num_pack_load(&plan->thermal_scale_percent_degc[lane]);
+        num_pack bias_u = sample->degrees * num_pack_load(NUM_UNIT(thermal_bias_u_degc, lane));
+        num_pack scale = 1.0 + sample->degrees_percent * num_pack_load(NUM_UNIT(thermal_scale_percent_degc, lane));
         if (sample->extended && (common->terms & NUM_HAS_THERMAL_CURVE) != 0) {
             num_thermal_curve(sample, lane, &bias_u, &scale);
         }
