@@ -3,8 +3,8 @@
 #include <string.h>
 
 /*
- * A NaN or an infinity has an exponent of all ones: one more in its last place reaches the sign bit. The result is tested
- * once, after the loop, which the compiler can therefore vectorise.
+ * A NaN or an infinity has an exponent of all ones: one more in its last place reaches the sign bit. The result is
+ * tested once, after the loop, which the compiler can therefore vectorise.
  */
 static bool doubles_are_finite(const unsigned char *data, uint32_t count)
 {

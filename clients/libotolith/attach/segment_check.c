@@ -151,8 +151,8 @@ static bool ring_is_within(const struct oto_segment_channel *entry, uint64_t byt
 }
 
 /*
- * Checks the type of a channel. `like` has, for each field, a channel whose type begins there and is sound: like vehicles
- * of a fleet share their types, which are then checked once.
+ * Checks the type of a channel. `like` has, for each field, a channel whose type begins there and is sound: like
+ * vehicles of a fleet share their types, which are then checked once.
  */
 static enum oto_status take_type(const struct oto_segment_directory *directory, uint32_t field_count,
                                  const struct oto_segment_channel *entry, const struct oto_segment_channel **like,
@@ -221,7 +221,8 @@ static enum oto_status take_tables(const unsigned char *base, const struct oto_s
                                    struct oto_segment_directory *directory, struct oto_error *error)
 {
     const struct oto_segment_channel **like = calloc(header->field_count + (size_t)1, sizeof *like);
-    enum oto_status status = like != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the types of a segment");
+    enum oto_status status =
+        like != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the types of a segment");
     uint64_t uses = 0;
     for (uint32_t i = 0; i < header->field_count && status == OTO_OK; i++) {
         status = take_field(&directory->field_entries[i], &directory->fields[i], i, error);
