@@ -176,7 +176,10 @@ class Bulk:
             accepted = self.swap(at, what)
             self.check_chain(accepted, at, what, chains)
         except (otolith.OtolithError, subprocess.TimeoutExpired) as trouble:
-            time.sleep(0.1)
+            try:
+                self.server.wait(timeout=1)  # one that ends breaks the connection first
+            except subprocess.TimeoutExpired:
+                pass
             self.note("server ended at a swap" if self.server.poll() is not None else "no answer at a swap", at,
                       f"{what}: {trouble}, exit {self.server.poll()}")
             if self.server.poll() is None:

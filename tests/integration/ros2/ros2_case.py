@@ -209,7 +209,7 @@ class Ros2Case(OtolithCase):
         return rows
 
     def compare(self, peer, subscription, topic, columns, head, count=10):
-        """Messages whose numbers behind `head` values are those columns of the segment's samples, bit for bit."""
+        """Messages whose numbers behind `head` values equal those columns of the segment's samples."""
         rows = self.rows(topic)
         first = max(rows)
         peer.subscribe(*subscription)
