@@ -75,9 +75,8 @@ static int watch(struct view *view, struct oto_client *client, const struct opti
     view_keys_open(view);
     view_update(view);
     do {
-        if (!view_keys_take(view, PERIOD_MS, &quit)) {
-            view_update(view);
-        }
+        (void)view_keys_take(view, PERIOD_MS, &quit);
+        view_update(view);
         view_draw(view, stdout);
         if (terminal && !oto_client_server_alive(client)) {
             status = follow(view, client, options, &error);
@@ -105,7 +104,8 @@ int cli_top(int argc, char **argv)
                                      .doc = "Show a live view of a running world, or of the topics that match a pattern such as "
                                             "'car_00*/imu'. One snapshot with --json, or where the output is no terminal.\v"
                                             "Keys: up and down select a topic, left and right show another of its fields, PgUp and "
-                                            "PgDn turn the page, q ends.",
+                                            "PgDn turn the page, / shows only the topics that contain a text or match a pattern, q "
+                                            "ends.",
                                      .children = children};
     struct options options = {0};
     cli_parse(&argp, argc, argv, &options);

@@ -100,6 +100,7 @@ static void init_mount(const struct view *view, struct view_row *row)
 static void init_row(const struct view *view, struct view_row *row, const struct oto_channel *channel)
 {
     row->channel = channel;
+    row->is_found = true;
     row->truth = truth_of(view->client, channel);
     row->field = (channel->flags & OTO_CHANNEL_EVENTS) != 0 ? NULL : field_of(&channel->type);
     row->reader = oto_reader_make(channel, OTO_READ_FROM_OLDEST);
@@ -131,6 +132,18 @@ enum oto_status view_init(struct view *view, struct oto_client *client, const ch
         return oto_fail(error, OTO_NOT_FOUND, "no topic matches '%s'; otolith ls lists the topics", pattern);
     }
     return OTO_OK;
+}
+
+void view_apply_find(struct view *view)
+{
+    const char *world = oto_client_header(view->client)->world;
+    for (uint32_t i = 0; i < view->row_count; i++) {
+        const char *topic = view->rows[i].channel->topic;
+        view->rows[i].is_found = srv_is_pattern(view->find) ? srv_pattern_matches_in(view->find, world, topic)
+                                                            : strstr(topic, view->find) != NULL;
+    }
+    view->selected = 0;
+    view->first = 0;
 }
 
 void view_finish(struct view *view)
@@ -240,7 +253,7 @@ void view_update(struct view *view)
     view->shown_count = 0;
     for (uint32_t i = 0; i < view->row_count; i++) {
         const uint32_t at = view->shown_count;
-        const bool is_shown = cli_is_shown(view->rows[i].channel);
+        const bool is_shown = view->rows[i].is_found && cli_is_shown(view->rows[i].channel);
         update_row(view, &view->rows[i], elapsed_s, is_shown && at >= view->first && at <= view->shown_last);
         view->shown[at] = &view->rows[i];
         view->shown_count += is_shown;

@@ -10,7 +10,7 @@
 
 #include "cli.h"
 
-enum { VIEW_POINTS = 32 };
+enum { VIEW_POINTS = 32, VIEW_FIND_BYTES = 64 };
 
 struct view_row {
     const struct oto_channel *channel;
@@ -23,6 +23,7 @@ struct view_row {
     double last;
     double sensor[VIEW_POINTS], reference[VIEW_POINTS];
     uint32_t points;
+    bool is_found;   /* the topic matches view->find */
     char event[160]; /* text of the newest event */
     bool is_mount;   /* the node is a mount calibration, which has additional lines */
     char mount_state[48], mount_found[160], mount_truth[160];
@@ -32,7 +33,7 @@ struct view {
     struct oto_client *client;
     struct view_row *rows;
     uint32_t row_count;
-    struct view_row **shown; /* rows with samples or an enabled port, as view_update() found them */
+    struct view_row **shown; /* rows that match `find` and have samples or an enabled port, as of view_update() */
     uint32_t shown_count;
     struct oto_clock clock;
     int64_t sim_before_ns;
@@ -43,6 +44,10 @@ struct view {
     uint32_t shown_last;      /* last row of the page */
     int drawn_lines;          /* lines of the previous drawing, which the next drawing overwrites */
     bool has_keys;            /* the terminal was switched to single keys */
+    char typed[64]; /* bytes of keys; those from `typed_used` to `typed_length` are not applied yet */
+    size_t typed_used, typed_length;
+    bool takes_find;          /* keys are added to `find` until Enter or Escape */
+    char find[VIEW_FIND_BYTES]; /* only topics that contain this text, or match it as a pattern, are shown; "": all */
 };
 
 /* `pattern`: the topics that are shown (base/pattern.h); NULL: all. */
@@ -50,6 +55,8 @@ enum oto_status view_init(struct view *view, struct oto_client *client, const ch
 void view_finish(struct view *view);
 /* Reads new samples; to be called up to ten times a second. */
 void view_update(struct view *view);
+/* To be called after view->find has changed: selects the first of the topics that match it. */
+void view_apply_find(struct view *view);
 /* Makes the row show the next (step > 0) or the previous number of its record. */
 void view_row_next_field(struct view_row *row, int step);
 
@@ -59,7 +66,7 @@ void view_draw(struct view *view, FILE *to);
 void view_keys_open(struct view *view);
 /* Switches the terminal back to lines. */
 void view_keys_close(struct view *view);
-/* Waits up to `timeout_ms` for keys and applies them; true when `view` must be drawn anew or `quit` was set. */
+/* Waits up to `timeout_ms` for a key and applies it; true when `view` must be drawn again or `quit` was set. */
 bool view_keys_take(struct view *view, int timeout_ms, bool *quit);
 /* Writes one JSON object with the head lines and each topic. */
 void view_json(struct view *view, FILE *to);

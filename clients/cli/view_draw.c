@@ -208,12 +208,22 @@ static void draw_head(struct page *page, const struct view *view)
          "field", "sensor over truth");
 }
 
-static void draw_foot(struct page *page, const struct view *view, uint32_t count)
+static void draw_foot(struct page *page, const struct view *view)
 {
-    if (page->terminal && (view->has_keys || view->shown_last + 1 < count || view->first > 0)) {
-        line(page, "topics %u-%u of %u%s", view->first + 1, view->shown_last + 1, count,
-             view->has_keys ? "   up/down: topic  left/right: field  PgUp/PgDn: page  q: quit" : "");
+    const uint32_t count = view->shown_count;
+    if (!page->terminal || (!view->has_keys && view->shown_last + 1 >= count && view->first == 0)) {
+        return;
     }
+    if (view->takes_find) {
+        line(page, "find: %s_   %u topics   Enter: keep  Esc: all topics", view->find, count);
+        return;
+    }
+    char found[VIEW_FIND_BYTES + 16] = "";
+    if (view->find[0] != '\0') {
+        (void)snprintf(found, sizeof found, " with '%s'", view->find);
+    }
+    line(page, "topics %u-%u of %u%s%s", count > 0 ? view->first + 1 : 0, count > 0 ? view->shown_last + 1 : 0, count, found,
+         view->has_keys ? "   arrows: topic, field  PgDn: page  /: find  q: quit" : "");
 }
 
 void view_draw(struct view *view, FILE *to)
@@ -241,7 +251,7 @@ void view_draw(struct view *view, FILE *to)
         draw_row(&page, row, view->has_keys && i == view->selected);
         view->shown_last = i;
     }
-    draw_foot(&page, view, count);
+    draw_foot(&page, view);
     if (page.terminal) {
         (void)fputs("\033[J", to);
     }

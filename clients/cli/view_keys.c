@@ -29,7 +29,7 @@ void view_keys_close(struct view *view)
     }
 }
 
-enum key { KEY_NONE, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_PAGE_UP, KEY_PAGE_DOWN, KEY_HOME, KEY_END, KEY_QUIT };
+enum key { KEY_NONE, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_PAGE_UP, KEY_PAGE_DOWN, KEY_HOME, KEY_END, KEY_FIND, KEY_QUIT };
 
 static const struct {
     const char *bytes;
@@ -39,7 +39,8 @@ static const struct {
     {"j", KEY_DOWN},          {"\033[D", KEY_LEFT},        {"\033OD", KEY_LEFT}, {"h", KEY_LEFT},  {"\033[C", KEY_RIGHT},
     {"\033OC", KEY_RIGHT},    {"l", KEY_RIGHT},            {"\033[5~", KEY_PAGE_UP}, {"b", KEY_PAGE_UP},
     {"\033[6~", KEY_PAGE_DOWN}, {" ", KEY_PAGE_DOWN},      {"\033[H", KEY_HOME}, {"\033[1~", KEY_HOME}, {"g", KEY_HOME},
-    {"\033[F", KEY_END},      {"\033[4~", KEY_END},        {"G", KEY_END},   {"q", KEY_QUIT},
+    {"\033[F", KEY_END},      {"\033[4~", KEY_END},        {"G", KEY_END},   {"/", KEY_FIND},
+    {"q", KEY_QUIT},
 };
 
 /* The key at the beginning of `text`, which has `length` bytes; *used: the number of bytes of the key. */
@@ -59,7 +60,6 @@ static enum key next_key(const char *text, size_t length, size_t *used)
 /* Applies a key to the selection, which view_draw() limits to the existing rows. */
 static void apply(struct view *view, enum key key)
 {
-    const uint32_t page = view->shown_last - view->first + 1;
     struct view_row *row = view->selected < view->shown_count ? view->shown[view->selected] : NULL;
     switch (key) {
     case KEY_UP:
@@ -74,13 +74,13 @@ static void apply(struct view *view, enum key key)
             view_row_next_field(row, key == KEY_RIGHT ? 1 : -1);
         }
         break;
-    case KEY_PAGE_UP:
-        view->selected = view->first > page ? view->first - page : 0;
-        view->first = view->selected;
+    case KEY_PAGE_UP: /* view_draw() fills the page above the selected row */
+        view->selected = view->first > 0 ? view->first - 1 : 0;
+        view->first = 0;
         break;
     case KEY_PAGE_DOWN:
         view->selected = view->shown_last + 1;
-        view->first = view->selected < view->row_count ? view->selected : view->first;
+        view->first = view->selected < view->shown_count ? view->selected : view->first;
         break;
     case KEY_HOME:
         view->selected = 0;
@@ -88,27 +88,62 @@ static void apply(struct view *view, enum key key)
     case KEY_END:
         view->selected = view->row_count;
         break;
+    case KEY_FIND:
+        view->takes_find = true;
+        break;
     default:
         break;
     }
 }
 
-bool view_keys_take(struct view *view, int timeout_ms, bool *quit)
+/* Applies a byte to the text to find: Enter keeps the text, Escape empties it. */
+static void type_find(struct view *view, char byte)
+{
+    const size_t length = strlen(view->find);
+    view->takes_find = byte != '\n' && byte != '\r' && byte != '\033';
+    if (byte == '\033') {
+        view->find[0] = '\0';
+    } else if (byte == '\b' || byte == '\177') {
+        view->find[length > 0 ? length - 1 : 0] = '\0';
+    } else if ((unsigned char)byte > ' ' && length + 1 < sizeof view->find) {
+        view->find[length] = byte;
+        view->find[length + 1] = '\0';
+    }
+    view_apply_find(view);
+}
+
+/* Reads typed bytes, if all earlier ones are used; false when none came within `timeout_ms`. */
+static bool await_typed(struct view *view, int timeout_ms, bool *quit)
 {
     struct pollfd keyboard = {.fd = STDIN_FILENO, .events = POLLIN};
-    char text[64];
+    if (view->typed_used < view->typed_length) {
+        return true;
+    }
+    view->typed_used = view->typed_length = 0;
     if (poll(&keyboard, view->has_keys ? 1 : 0, timeout_ms) <= 0) {
         return false;
     }
-    const ssize_t length = read(STDIN_FILENO, text, sizeof text);
-    if (length <= 0) { /* the terminal is gone */
-        *quit = true;
-        return true;
+    const ssize_t length = read(STDIN_FILENO, view->typed, sizeof view->typed);
+    *quit = *quit || length <= 0; /* the terminal is gone */
+    view->typed_length = length > 0 ? (size_t)length : 0;
+    return true;
+}
+
+bool view_keys_take(struct view *view, int timeout_ms, bool *quit)
+{
+    if (!await_typed(view, timeout_ms, quit)) {
+        return false;
     }
-    for (size_t at = 0, used = 0; at < (size_t)length; at += used) {
-        const enum key key = next_key(text + at, (size_t)length - at, &used);
+    const char *text = view->typed + view->typed_used;
+    const size_t length = view->typed_length - view->typed_used;
+    size_t used = length > 0;
+    if (length > 0 && view->takes_find) {
+        type_find(view, *text);
+    } else if (length > 0) {
+        const enum key key = next_key(text, length, &used);
         *quit = *quit || key == KEY_QUIT;
         apply(view, key);
     }
+    view->typed_used += used;
     return true;
 }

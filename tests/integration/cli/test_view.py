@@ -88,6 +88,23 @@ class View(OtolithCase):
         self.shows("view/car11/imu")
         self.key(b"g")
         self.shows(">view/car00/motion")
+        self.key(b"\x1b[6~" * 4)  # a page for each key, also of keys that arrive together
+        self.shows(">view/@events")
+        self.key(b"\x1b[5~" * 4)
+        self.assertIn("view/car00/imu", self.shows(">view/car00/motion")[-1])
+
+    def test_find_shows_only_the_topics_with_a_text(self):
+        self.shows("view/car00/imu", "q: quit")
+        self.key(b"/car1q\x7f0")
+        self.assertNotIn("car00", self.shows("find: car10_", "2 topics", "view/car10/imu")[-1])
+        self.key(b"\n")
+        self.shows("topics 1-2 of 2 with 'car10'")
+        self.key(b"/\x1b/*/car0[3-4]/imu\n")
+        self.assertNotIn("car10", self.shows("topics 1-2 of 2 with '*/car0[3-4]/imu'", "view/car04/imu")[-1])
+        self.key(b"/\x1b/nothing\n")
+        self.shows("topics 0-0 of 0 with 'nothing'")
+        self.key(b"/\x1b")
+        self.shows("view/car00/motion")
         self.key(b"q")
         self.assertEqual(self.run_process.wait(timeout=PATIENCE_S), 0)
 
