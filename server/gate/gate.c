@@ -291,6 +291,15 @@ void srv_gate_put(struct srv_gate *gate, const void *data, size_t bytes)
     srv_frames_put(&gate->shared.frames, data, bytes);
 }
 
+bool srv_gate_has_subscribers(const struct srv_gate *gate)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < gate->count; i++) {
+        any = any || gate->sessions[i]->state == SRV_SESSION_STREAMING;
+    }
+    return any;
+}
+
 bool srv_gate_take_connected(struct srv_gate *gate)
 {
     bool any = false;

@@ -43,6 +43,7 @@ void srv_gate_run(struct srv_gate *gate, int other_fd, int64_t timeout_ns);
 void srv_gate_push(struct srv_gate *gate);
 /* Adds a frame for the subscribers. */
 void srv_gate_put(struct srv_gate *gate, const void *data, size_t bytes);
+bool srv_gate_has_subscribers(const struct srv_gate *gate);
 /* True if a subscriber has connected since the last call. */
 bool srv_gate_take_connected(struct srv_gate *gate);
 

@@ -9,8 +9,6 @@
 #include "gate/gate.h"
 #include "program/program.h"
 
-#define SCHEMA_PERIOD_NS 1000000000
-#define CONNECTED_PERIOD_NS 20000000 /* subscribers that connect within this time share a schema frame */
 #define REPORT_PERIOD_NS 1000000000
 #define ALIVE_PERIOD_NS 200000000
 #define EACH_TICK_NS 1000000 /* period of the passes if the coalescing time is 0 */
@@ -21,7 +19,7 @@ struct program {
     struct oto_client *client;
     struct srv_feed *feed; /* NULL: no samples are served */
     struct srv_gate gate;
-    int64_t next_pass_ns, next_schema_ns, last_schema_ns, next_report_ns, next_alive_ns;
+    int64_t next_pass_ns, next_report_ns, next_alive_ns;
 };
 
 /* ---- reports to the server ---- */
@@ -88,13 +86,8 @@ static void pass(struct program *program, int64_t now)
     if (now < program->next_pass_ns) {
         return;
     }
-    program->next_pass_ns = srv_feed_pass(program->feed) ? now : now + period_ns;
-    const bool wanted = now - program->last_schema_ns >= CONNECTED_PERIOD_NS && srv_gate_take_connected(&program->gate);
-    if (wanted || now >= program->next_schema_ns) {
-        srv_feed_schema(program->feed);
-        program->last_schema_ns = now;
-        program->next_schema_ns = now + SCHEMA_PERIOD_NS;
-    }
+    const bool hurry = srv_feed_serve(program->feed, now, srv_gate_has_subscribers(&program->gate), srv_gate_take_connected(&program->gate));
+    program->next_pass_ns = hurry ? now : now + period_ns;
     srv_gate_push(&program->gate);
 }
 

@@ -10,6 +10,10 @@
 #define DATAGRAM_BYTES 60000u /* limit of a frame for PlotJuggler; a datagram has at most 65507 bytes */
 #define MAP_GROWTH 4u /* a record with names takes at most 4 times its payload plus FIELD_NAME_BYTES for each field */
 #define FIELD_NAME_BYTES 64u
+#define SCHEMA_PERIOD_NS 1000000000
+#define SCHEMA_TOPIC_NS 1000000 /* 20 000 topics: every 20 s, because their schema has 35 MB */
+#define CONNECTED_PERIOD_NS 20000000 /* subscribers that connect within this time share the schema */
+#define IDLE_PERIOD_NS 100000000
 
 struct srv_feed {
     srv_feed_sink sink;
@@ -23,6 +27,8 @@ struct srv_feed {
     struct oto_buffer frame;
     struct oto_buffer *schema; /* one frame, or several if one would be too large */
     uint32_t schema_count;
+    bool schema_wanted;
+    int64_t next_schema_ns, last_schema_ns, next_idle_ns;
 };
 
 static uint32_t batch_of(const struct srv_feed *feed, const struct oto_channel *channel)
@@ -173,6 +179,37 @@ bool srv_feed_pass(struct srv_feed *feed)
             total += got;
         } while (got == batch && total < reader->channel->capacity);
         hurry = hurry || total > reader->channel->capacity / 2;
+    }
+    return hurry;
+}
+
+/* Moves after the newest records. The next pass sends what was written since, also what is older than its subscribers. */
+static void skip(struct srv_feed *feed)
+{
+    for (uint32_t i = 0; i < feed->count; i++) {
+        const uint64_t lost = feed->readers[i].cursor.lost;
+        feed->readers[i] = oto_reader_make(feed->readers[i].channel, OTO_READ_FROM_NOW);
+        feed->readers[i].cursor.lost = lost;
+    }
+}
+
+bool srv_feed_serve(struct srv_feed *feed, int64_t now_ns, bool has_subscribers, bool connected)
+{
+    if (!has_subscribers) {
+        if (now_ns >= feed->next_idle_ns) {
+            feed->next_idle_ns = now_ns + IDLE_PERIOD_NS;
+            skip(feed);
+        }
+        return false;
+    }
+    const bool hurry = srv_feed_pass(feed);
+    feed->schema_wanted = feed->schema_wanted || connected;
+    if ((feed->schema_wanted && now_ns - feed->last_schema_ns >= CONNECTED_PERIOD_NS) || now_ns >= feed->next_schema_ns) {
+        const int64_t topics_ns = (int64_t)feed->count * SCHEMA_TOPIC_NS;
+        srv_feed_schema(feed);
+        feed->schema_wanted = false;
+        feed->last_schema_ns = now_ns;
+        feed->next_schema_ns = now_ns + (topics_ns > SCHEMA_PERIOD_NS ? topics_ns : SCHEMA_PERIOD_NS);
     }
     return hurry;
 }

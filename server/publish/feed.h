@@ -28,6 +28,11 @@ void srv_feed_destroy(struct srv_feed *feed); /* NULL is allowed */
 
 /* Sends all new records. True if a ring was more than half full: the next pass should follow without a pause. */
 bool srv_feed_pass(struct srv_feed *feed);
+/*
+ * A pass that also sends the schema: to subscribers that have `connected` since the previous call, and again after a second,
+ * or after a millisecond for each topic if that is longer. While there are no subscribers, nothing is read or encoded.
+ */
+bool srv_feed_serve(struct srv_feed *feed, int64_t now_ns, bool has_subscribers, bool connected);
 /* Number of records of all channels that were overwritten before they were read. */
 uint64_t srv_feed_lost(const struct srv_feed *feed);
 /* Sends the schema of all channels. */

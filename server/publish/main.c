@@ -20,8 +20,6 @@
 #define LISTEN_MAX 8
 #define DESCRIPTORS_MAX 4096 /* requested limit: high enough to detect a leak before no descriptor is left */
 #define QUEUE_MIN 64
-#define SCHEMA_PERIOD_NS 1000000000
-#define CONNECTED_PERIOD_NS 20000000 /* subscribers that connect within this time share a schema frame */
 #define ALIVE_PERIOD_NS 200000000
 #define REPORT_PERIOD_NS 1000000000
 #define FRAMES_PER_REPORT 256
@@ -48,7 +46,7 @@ struct publisher {
     struct srv_pub *pub;
     struct srv_datagram datagram; /* targets of the format plotjuggler */
     struct srv_feed *feed;
-    int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns, next_count_ns;
+    int64_t next_alive_ns, next_report_ns, next_count_ns;
     uint32_t frames; /* sent; wraps */
     uint32_t descriptors; /* number of open descriptors at the start */
     uint32_t descriptor_limit; /* limit of open descriptors at the start */
@@ -260,17 +258,6 @@ static bool world_is_open(struct publisher *publisher, int64_t now)
     return state != OTO_SERVER_CLOSING && oto_client_server_alive(publisher->client);
 }
 
-static void send_schema_when_due(struct publisher *publisher, int64_t now)
-{
-    const bool wanted = now - publisher->last_schema_ns >= CONNECTED_PERIOD_NS &&
-                        srv_pub_take_connected(publisher->pub);
-    if (wanted || now >= publisher->next_schema_ns) {
-        srv_feed_schema(publisher->feed);
-        publisher->last_schema_ns = now;
-        publisher->next_schema_ns = now + SCHEMA_PERIOD_NS;
-    }
-}
-
 /* Sleeps for the coalescing time, or waits for the tick after the last one sent. */
 static void wait_for_more(struct publisher *publisher, uint64_t seen_tick, int64_t *due_ns)
 {
@@ -287,15 +274,20 @@ static void wait_for_more(struct publisher *publisher, uint64_t seen_tick, int64
     }
 }
 
+/* Datagrams are sent without knowledge of who listens. */
+static bool has_subscribers(const struct publisher *publisher)
+{
+    return publisher->options.format == SRV_FEED_PLOTJUGGLER || srv_pub_subscribers(publisher->pub) > 0;
+}
+
 static void run(struct publisher *publisher)
 {
     int64_t due_ns = srv_now_ns();
     for (;;) {
         struct oto_clock clock = {.tick = 0};
         (void)oto_client_clock(publisher->client, &clock);
-        const bool hurry = srv_feed_pass(publisher->feed);
+        const bool hurry = srv_feed_serve(publisher->feed, srv_now_ns(), has_subscribers(publisher), srv_pub_take_connected(publisher->pub));
         const int64_t now = srv_now_ns();
-        send_schema_when_due(publisher, now);
         srv_pub_supervise(publisher->pub, now);
         report_alive(publisher, now);
         if (!world_is_open(publisher, now) || srv_program_must_end(&publisher->program) || leaks_descriptors(publisher, now)) {
@@ -305,7 +297,7 @@ static void run(struct publisher *publisher)
             wait_for_more(publisher, clock.tick, &due_ns);
         }
     }
-    if (srv_feed_pass(publisher->feed)) {
+    if (has_subscribers(publisher) && srv_feed_pass(publisher->feed)) {
         (void)srv_feed_pass(publisher->feed);
     }
     (void)srv_program_wait(&publisher->program, -1, DRAIN_MS * 1000000); /* time for nng to send its queue */

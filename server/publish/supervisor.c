@@ -280,7 +280,10 @@ static enum oto_status start(struct srv_supervisor *supervisor, struct oto_error
 static void on_mute(uv_timer_t *timer)
 {
     struct srv_supervisor *supervisor = timer->data;
-    if (supervisor->pid != 0) {
+    if (supervisor->text_open) { /* libuv runs timers before it reads: a late loop has reports to read first */
+        on_text(&supervisor->text_poll, 0, UV_READABLE);
+    }
+    if (supervisor->pid != 0 && !uv_is_active((const uv_handle_t *)timer)) {
         char sentence[96];
         supervisor->silence_ms *= 2;
         (void)snprintf(sentence, sizeof sentence, "%s does not report any more and is killed", supervisor->name);

@@ -98,12 +98,46 @@ static void only_the_topics_of_a_pattern_are_published(void **state)
     oto_channel_book_finish(&client.book);
 }
 
+static void without_subscribers_nothing_is_sent_and_the_schema_comes_when_one_connects(void **state)
+{
+    (void)state;
+    const struct oto_field field = {"x", OTO_FIELD_F64, 1, 0, "1", "body", "a number"};
+    const struct oto_record_type type = {"short", 8, 1, &field};
+    struct oto_client client = make_client(&type);
+    struct oto_error error = {0};
+    struct srv_feed *feed;
+    const int64_t second_ns = 1000000000;
+    assert_ok(oto_stream_init(&stream, "", &error), error);
+    assert_ok(srv_feed_create(&client, SRV_FEED_MAP, "", count_and_give, NULL, &feed, &error), error);
+    frames = 0;
+    for (int64_t s = 1; s < 10; s++) {
+        assert_false(srv_feed_serve(feed, s * second_ns, false, false));
+    }
+    assert_int_equal(frames, 0);
+    (void)srv_feed_serve(feed, 10 * second_ns, true, true);
+    const uint32_t schema = frames;
+    assert_true(schema > 0);
+    assert_int_equal(stream.topics.count, CHANNELS);
+    (void)srv_feed_serve(feed, 10 * second_ns + 5000000, true, true); /* within 20 ms: waits */
+    assert_int_equal(frames, schema);
+    (void)srv_feed_serve(feed, 10 * second_ns + 25000000, true, false);
+    assert_int_equal(frames, 2 * schema);
+    (void)srv_feed_serve(feed, 10 * second_ns + 900000000, true, false);
+    assert_int_equal(frames, 2 * schema);
+    (void)srv_feed_serve(feed, 12 * second_ns, true, false);
+    assert_int_equal(frames, 3 * schema);
+    srv_feed_destroy(feed);
+    oto_stream_finish(&stream);
+    oto_channel_book_finish(&client.book);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_schema_too_large_for_a_frame_comes_in_several_and_is_learnt),
         cmocka_unit_test(a_channel_too_large_for_any_frame_is_refused),
         cmocka_unit_test(only_the_topics_of_a_pattern_are_published),
+        cmocka_unit_test(without_subscribers_nothing_is_sent_and_the_schema_comes_when_one_connects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,7 @@ static void frames_in_the_queue_never_exceed_the_budget(void **unused)
             held += sent[i - k];
         }
         assert_true(held == queue.bytes);
+        assert_true((queue.depth & (queue.depth - 1)) != 0); /* a power of two corrupts the queues of nng */
         assert_true(held <= SRV_QUEUE_BYTES);
     }
 }

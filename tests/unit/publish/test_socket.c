@@ -1,4 +1,8 @@
-/* Listeners of the publisher: what they may replace. */
+/* The publisher's socket: what its listeners may replace, and a queue that is shortened while a subscriber does not read. */
+#include <endian.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "oto_test.h"
@@ -58,10 +62,95 @@ static void a_listener_leaves_a_file_that_is_no_socket(void **unused)
     assert_int_equal(rmdir(root), 0);
 }
 
+enum { SMALL_BYTES = 1000, LARGE_BYTES = 100000, SMALL_FRAMES = 10000, LARGE_FRAMES = 400, ROUNDS = 8 };
+
+static void read_whole(int fd, void *to, size_t bytes)
+{
+    assert_int_equal(recv(fd, to, bytes, MSG_WAITALL), (ssize_t)bytes);
+}
+
+/* A bare subscriber: nng's own always reads, so the publisher's queue for it is never full. */
+static int subscribe_without_reading(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const struct timeval patience = {.tv_sec = 120};
+    unsigned char greeting[8];
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(send(fd, "\0SP\0\0\x21\0\0", 8, 0), 8);
+    read_whole(fd, greeting, sizeof greeting);
+    return fd;
+}
+
+/* A frame has its number in each word. */
+static void send_frame(struct srv_pub *pub, uint32_t number, size_t bytes)
+{
+    static uint32_t words[LARGE_BYTES / 4];
+    for (size_t i = 0; i < bytes / 4; i++) {
+        words[i] = number;
+    }
+    srv_pub_send(pub, words, bytes);
+}
+
+/* Returns the number of the next frame, after a check of each word. */
+static uint32_t read_frame(int fd)
+{
+    static uint32_t words[LARGE_BYTES / 4];
+    unsigned char head[9];
+    uint64_t bytes;
+    read_whole(fd, head, sizeof head);
+    memcpy(&bytes, head + 1, sizeof bytes);
+    bytes = be64toh(bytes);
+    assert_true(head[0] == 1 && (bytes == SMALL_BYTES || bytes == LARGE_BYTES));
+    read_whole(fd, words, bytes);
+    for (size_t i = 1; i < bytes / 4; i++) {
+        assert_int_equal(words[i], words[0]);
+    }
+    return words[0];
+}
+
+static void a_full_queue_that_is_shortened_keeps_whole_frames(void **unused)
+{
+    (void)unused;
+    char root[] = "/tmp/oto-listen-XXXXXX", path[64], url[80];
+    struct heard heard = {""};
+    const struct srv_pub_options options = {
+        .queue_depth = 8192, .context = &heard, .endpoint = on_endpoint, .closed = on_closed, .event = on_event};
+    struct srv_pub *pub = NULL;
+    struct oto_error error = {0};
+    assert_non_null(mkdtemp(root));
+    (void)snprintf(path, sizeof path, "%s/socket", root);
+    (void)snprintf(url, sizeof url, "ipc://%s", path);
+    assert_ok(srv_pub_open(&options, &pub, &error), error);
+    assert_ok(srv_pub_listen(pub, url, &error), error);
+    const int fd = subscribe_without_reading(path);
+    uint32_t sent = 0, got = 0;
+    while (srv_pub_subscribers(pub) == 0) {
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < SMALL_FRAMES; i++) {
+            send_frame(pub, ++sent, SMALL_BYTES);
+        }
+        for (int i = 0; i < LARGE_FRAMES; i++) {
+            send_frame(pub, ++sent, LARGE_BYTES);
+            const uint32_t number = read_frame(fd);
+            assert_in_range(number, got + 1, sent);
+            got = number;
+        }
+    }
+    (void)close(fd);
+    srv_pub_close(pub);
+    (void)unlink(path);
+    assert_int_equal(rmdir(root), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_listener_leaves_a_file_that_is_no_socket),
+        cmocka_unit_test(a_full_queue_that_is_shortened_keeps_whole_frames),
     };
     return cmocka_run_group_tests_name("socket", tests, NULL, NULL);
 }
