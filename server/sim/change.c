@@ -39,7 +39,7 @@ static struct srv_change *begin(const struct srv_change_base *base, struct oto_e
     return change;
 }
 
-enum oto_status srv_change_make_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
+enum oto_status srv_change_bind_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
                                           struct srv_node_change **out, struct oto_error *error)
 {
     struct srv_change *change = begin(base, error);
@@ -51,10 +51,7 @@ enum oto_status srv_change_make_parameter(const struct srv_change_base *base, co
     srv_instance_bind(next, oto_plugin_hold(base->plugin));
     next->abi.setup = base->setup;
     next->params = oto_params_copy(&base->params);
-    enum oto_status status = oto_params_set(next->descriptor, key, yaml, true, &next->params, error);
-    if (status == OTO_OK && !base->isolated) {
-        status = srv_instance_prepare(next, NULL, NULL, error);
-    }
+    const enum oto_status status = oto_params_set(next->descriptor, key, yaml, true, &next->params, error);
     (void)snprintf(change->text, sizeof change->text, "%.60s = %.80s", key, yaml);
     if (status != OTO_OK) {
         (void)srv_change_free(&change->open);
@@ -198,7 +195,7 @@ static enum oto_status open_candidate(const struct srv_change_base *base, const 
     if (status != OTO_OK) {
         return status;
     }
-    return base->open_plugin(path, base->isolated, &change->instance.plugin, error);
+    return base->open_plugin(path, base->config->isolation.process, &change->instance.plugin, error);
 }
 
 static enum oto_status load_candidate(const struct srv_change_base *base, const struct srv_swap_options *options,
@@ -346,14 +343,15 @@ static enum oto_status keep_first_state(struct srv_change *change, struct oto_er
     return OTO_OK;
 }
 
-enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
+enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, bool prepared_later,
+                                 struct oto_error *error)
 {
     struct srv_instance *instance = &change->instance;
     const struct srv_instance_place place = {.setup = base->node_setup,
                                              .channels = oto_plugin_descriptor(base->config->plugin),
                                              .first_channel = base->first_channel,
-                                             .prepared_later = base->isolated};
-    enum oto_status status = base->isolated ? OTO_OK : check_motion(base, change, error);
+                                             .prepared_later = prepared_later};
+    enum oto_status status = check_motion(base, change, error);
     if (status == OTO_OK) {
         status = check_inputs(base, change, error);
     }

@@ -149,7 +149,6 @@ struct srv_change_base {
     struct oto_plugin *plugin;
     struct oto_params params;
     uint64_t revision;
-    bool isolated; /* the node runs in a plugin host */
     srv_open_plugin_function *open_plugin;
     uint64_t base_rate_num, base_rate_den;
     bool realtime;
@@ -181,15 +180,19 @@ enum oto_status srv_sim_swap_load(const struct srv_sim *sim, const struct srv_ch
 enum oto_status srv_sim_swap_ready(const struct srv_sim *sim, const struct srv_change_base *base,
                                    struct srv_node_change *change, struct oto_error *error);
 
-enum oto_status srv_change_make_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
+/* Binds the new parameter; whoever will run the instance prepares it. */
+enum oto_status srv_change_bind_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
                                           struct srv_node_change **change, struct oto_error *error);
 /* Steps 1 and 2 of a swap: stages, checks and maps the file; compares ports, kind and state; binds the parameters. */
 enum oto_status srv_change_load_plugin(const struct srv_change_base *base, const struct srv_swap_options *options,
                                        struct srv_change **change, struct oto_error *error);
-/* Steps 3 and 4: `try` runs the probe on `feed`; then `ready` runs the first code of the plugin in this process. */
+/*
+ * Steps 3 and 4: `try` runs the probe on `feed`; then `ready` makes the instance, and unless it is prepared_later, runs the
+ * first code of the plugin in this process.
+ */
 enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_feed *feed, struct srv_change *change,
                                struct oto_error *error);
-enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change,
+enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, bool prepared_later,
                                  struct oto_error *error);
 
 /* Sets the parameters of a candidate: those of the node, a part, a file, or the previous plugin. */

@@ -26,7 +26,6 @@ void srv_change_base_begin(const struct srv_sim *sim, uint32_t index, struct srv
                                      .first_channel = sim->first_channels[index],
                                      .setup = node->setup,
                                      .node_setup = node->setup,
-                                     .isolated = srv_runner_is_remote(node),
                                      .open_plugin = sim->config->open_plugin,
                                      .base_rate_num = clock->rate_num,
                                      .base_rate_den = clock->rate_den,
@@ -94,13 +93,9 @@ enum oto_status srv_sim_swap_load(const struct srv_sim *sim, const struct srv_ch
     const struct srv_node *node = &sim->nodes[base->node];
     struct srv_change *change = NULL;
     *out = NULL;
-    if (srv_external_is(base->plugin)) {
-        return oto_fail(error, OTO_UNSUPPORTED, "'%s' is moved by a participant: it has no plugin that could be swapped",
-                        base->topic);
-    }
-    if (base->isolated && node->live.evaluate != NULL) {
-        return oto_fail(error, OTO_UNSUPPORTED, "'%s' is a motion in a plugin host, where motions are not swapped; without "
-                        "`isolation` it is accepted", base->topic);
+    const char *refusal = srv_runner_refuse_swaps(node);
+    if (refusal != NULL) {
+        return oto_fail(error, OTO_UNSUPPORTED, "'%s' %s", base->topic, refusal);
     }
     const enum oto_status status = srv_change_load_plugin(base, options, &change, error);
     if (status == OTO_OK && srv_runner_waiting(sim, node) != NULL && change->shadow_ticks == 0) {
@@ -151,9 +146,6 @@ enum oto_status srv_sim_swap_ready(const struct srv_sim *sim, const struct srv_c
     }
     if (change->probe != NULL) {
         status = try_candidate(sim, base, change, error);
-    }
-    if (status == OTO_OK) {
-        status = srv_change_ready(base, change, error);
     }
     if (status == OTO_OK) {
         status = srv_runner_make_candidate(sim, base, change, error);

@@ -93,14 +93,9 @@ static bool apply_mode(struct srv_engine *engine, const struct srv_command *comm
     if (oto_mode_name(mode)[0] == '\0') {
         return srv_reply_refuse(reply, OTO_UNSUPPORTED, "modes realtime, asap, step, lockstep and external are accepted");
     }
-    if (engine->feed != NULL && (mode == OTO_MODE_LOCKSTEP || mode == OTO_MODE_EXTERNAL)) {
-        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "a replay follows its log: modes realtime, asap and step are accepted");
-    }
-    if (mode == OTO_MODE_LOCKSTEP && !srv_participants_any_waited_for(engine)) {
-        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "mode lockstep needs a participant, and the world has none");
-    }
-    if (mode == OTO_MODE_EXTERNAL && engine->participants.master == NULL) {
-        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "mode external needs a clock.master, and the world has none");
+    const char *reason = engine->inputs->refuse_mode(engine, command->mode);
+    if (reason != NULL) {
+        return srv_reply_refuse(reply, OTO_UNSUPPORTED, reason);
     }
     engine->mode = command->mode;
     engine->anchored = false;
@@ -124,11 +119,8 @@ static bool apply_stop(struct srv_engine *engine, const struct srv_command *comm
 
 static bool apply_join(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
-    if (engine->feed != NULL) {
-        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "this is a replay: what participants gave comes from its log");
-    }
-    const char *reason = srv_participant_join(engine, command->mailbox);
-    return reason == NULL || srv_reply_refuse(reply, OTO_EXISTS, reason);
+    reply->status = engine->inputs->join(engine, command->mailbox, &reply->reason);
+    return true;
 }
 
 static bool apply_leave(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)

@@ -227,6 +227,7 @@ enum oto_status srv_engine_create(const struct srv_world_config *config, const s
     }
     engine->config = config;
     engine->options = *options;
+    engine->inputs = &srv_inputs_of_participants;
     engine->notify_fd = -1;
     engine->segment.fd = -1;
     (void)pthread_mutex_init(&engine->views_lock, NULL);

@@ -49,8 +49,9 @@ struct srv_engine {
     struct srv_sim *sim;
     uint64_t last_tick; /* the run ends at this tick */
     struct srv_participants participants; /* after the start used by the tick thread alone */
+    const struct srv_input_source *inputs;
     struct srv_journal *journal; /* NULL: nothing is logged */
-    struct srv_feed *feed;       /* NULL: this is no replay */
+    struct srv_logged_inputs *logged; /* used by the source srv_inputs_of_log */
     struct srv_workers *workers; /* NULL: the tick thread has no worker threads */
 
     /* members of the tick thread */
