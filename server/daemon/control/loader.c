@@ -54,16 +54,16 @@ void srv_job_drop(struct srv_job *job)
 static void work(uv_work_t *work_request)
 {
     struct srv_job *job = work_request->data;
-    struct srv_engine *engine = job->loader->engine;
+    const struct srv_sim *sim = srv_engine_sim(job->loader->engine);
     if (job->stage == SRV_JOB_RETIRING) {
         job->stayed = !srv_change_free(job->change);
         job->change = NULL;
     } else if (job->stage == SRV_JOB_TRYING) {
-        srv_swap_job_try(job);
+        job->status = srv_sim_swap_ready(sim, job->change, &job->error);
     } else if (job->swap) {
-        srv_swap_job_load(job);
+        job->status = srv_sim_swap_load(sim, job->node, &job->options, &job->change, &job->error);
     } else {
-        job->status = srv_change_parameter(engine, job->node, job->key, job->yaml, &job->change, &job->error);
+        job->status = srv_sim_change_parameter(sim, job->node, job->key, job->yaml, &job->change, &job->error);
     }
 }
 

@@ -36,13 +36,6 @@ struct srv_pending_request {
     char what[152];
 };
 
-/* What the server does for a verb of the table in wire/control_verbs.h. */
-struct srv_verb {
-    void (*run)(struct srv_request *request); /* NULL: only a player has this verb */
-    bool needs_worker; /* refused while the worker is stuck */
-};
-extern const struct srv_verb srv_verbs[OTO_VERB_COUNT];
-
 /* The verbs. The arguments of a request were checked before (oto_verb_check). Each replies to its request at once, or later through a pending request. */
 void srv_verb_attach(struct srv_request *request);
 void srv_verb_wake(struct srv_request *request);

@@ -234,9 +234,9 @@ static void a_change_that_is_refused_leaves_the_host_as_it_is(void **unused)
     begin(&fixture, &world);
     fixture.options.start_paused = true;
     fixture_start(&fixture);
-    assert_int_equal(srv_change_parameter(fixture.engine, 1, "trouble", "prepare", &change, &error), OTO_INVALID);
+    assert_int_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "trouble", "prepare", &change, &error), OTO_INVALID);
     assert_non_null(strstr(error.text, "prepare was told to fail"));
-    assert_int_equal(srv_change_parameter(fixture.engine, 1, "increment", "5000", &change, &error), OTO_RANGE);
+    assert_int_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "increment", "5000", &change, &error), OTO_RANGE);
     fixture_step(&fixture, 100);
     assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_STALE), 0);
     fixture_end(&fixture);
