@@ -18,7 +18,7 @@
 
 struct srv_supervisor;
 
-#define SRV_SUPERVISOR_ENDPOINTS 8
+#define SRV_SUPERVISOR_ENDPOINTS 9
 #define SRV_SUPERVISOR_ARGUMENTS 48
 
 /* Options of the start; the supervisor copies them. */
