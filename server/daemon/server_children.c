@@ -122,7 +122,7 @@ enum oto_status srv_server_start_gate(struct srv_server *server, struct oto_erro
     }
     add_files(&options, &texts, &server->config.tls);
     add_grants(&options, &texts, control);
-    const struct srv_supervisor_hooks hooks = srv_server_gate_hooks(server);
+    const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
     return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->gate, error);
 }
 

@@ -181,9 +181,10 @@ static enum oto_status end_of_file(struct program *program, struct oto_error *er
 /* ---- publisher and page ---- */
 
 /* Prints what needs a person. An exit and a restart do not: after a seek the publisher follows the new run. */
-static void on_event(void *context, uint32_t severity, int64_t value, const char *sentence)
+static void on_event(void *context, const char *name, uint32_t severity, int64_t value, const char *sentence)
 {
     const struct program *program = context;
+    (void)name;
     (void)value;
     if (severity > 1) {
         srv_program_print(&program->base, "%s", sentence);

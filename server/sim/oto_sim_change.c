@@ -16,7 +16,7 @@ static enum oto_status refused(const struct srv_reply *reply, const char *what, 
 {
     return reply->status == OTO_OK ? OTO_OK
                                    : oto_fail(error, reply->status, "%s of '%.96s': %s", what, node,
-                                              reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+                                              srv_reply_reason(reply));
 }
 
 enum oto_status oto_sim_set(struct oto_sim *sim, const char *node, const char *param, const char *yaml,

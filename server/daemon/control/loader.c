@@ -94,9 +94,7 @@ static void on_set(void *context, const struct srv_reply *reply)
 {
     struct srv_job *job = context;
     struct srv_loader *loader = job->loader;
-    srv_job_answer(job, reply->status, reply->tick,
-                   reply->status == OTO_OK ? "set" : reply->reason != NULL ? reply->reason
-                                                                           : oto_status_text(reply->status));
+    srv_job_answer(job, reply->status, reply->tick, reply->status == OTO_OK ? "set" : srv_reply_reason(reply));
     srv_job_retire(job, reply->change);
     srv_loader_go_on(loader);
 }

@@ -84,6 +84,11 @@ void srv_pending_request_finish_with(struct srv_pending_request *pending, enum o
 /* Sends the reply, writes the request to the event ring, and frees the pending request. */
 void srv_pending_request_finish(struct srv_pending_request *pending, enum oto_status status, uint64_t tick,
                                 const char *text);
+/* A srv_reply_function: finishes the pending request with the tick thread's reply. */
+void srv_pending_request_take(void *pending, const struct srv_reply *reply);
+/* Sends a command whose reply goes to `done` with the pending request. False: none is sent, and the request was refused. */
+bool srv_pending_request_send(struct srv_pending_request *pending, struct srv_command_queue *command_queue,
+                              const struct srv_command *command, srv_reply_function done);
 /* Makes the reply that the next run will send, writes the request to the event ring, and frees the pending request. */
 struct srv_late_reply srv_pending_request_postpone(struct srv_pending_request *pending);
 /* Replies with a descriptor of shared memory that has `bytes` bytes. */

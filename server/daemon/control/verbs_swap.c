@@ -41,9 +41,7 @@ static void on_snapshot(void *context, const struct srv_reply *reply)
     job->change = reply->change;
     if (reply->status != OTO_OK || job->cancelled || reply->change == NULL) {
         job->status = job->cancelled ? OTO_CLOSED : reply->status;
-        (void)oto_fail(&job->error, job->status, "%s", job->cancelled          ? "cancelled"
-                                                       : reply->reason != NULL ? reply->reason
-                                                                               : oto_status_text(reply->status));
+        (void)oto_fail(&job->error, job->status, "%s", job->cancelled ? "cancelled" : srv_reply_reason(reply));
         srv_job_refuse(job);
     } else {
         job->stage = SRV_JOB_TRYING_WAITS;
@@ -143,8 +141,7 @@ static void on_flipped(void *context, const struct srv_reply *reply)
     job->change = reply->change;
     job->live_tick = reply->tick;
     if (reply->status != OTO_OK || reply->change == NULL) {
-        srv_job_answer(job, reply->status, reply->tick,
-                       reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+        srv_job_answer(job, reply->status, reply->tick, srv_reply_reason(reply));
         srv_job_retire(job, reply->change);
     } else if (reply->settling) {
         say_shadow(job);
@@ -260,20 +257,14 @@ void srv_loader_swap(struct srv_loader *loader, struct srv_pending_request *pend
 /* Reply to UNDO or CANCEL for a swap that the tick thread has; it finishes the pending request. */
 static void on_commanded(void *context, const struct srv_reply *reply)
 {
-    struct srv_pending_request *pending = context;
-    srv_pending_request_finish(pending, reply->status, reply->tick,
-                               reply->status == OTO_OK ? "done"
-                               : reply->reason != NULL ? reply->reason
-                                                       : oto_status_text(reply->status));
+    srv_pending_request_finish(context, reply->status, reply->tick, reply->status == OTO_OK ? "done" : srv_reply_reason(reply));
 }
 
 static void command_trial(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node,
                           enum srv_command_kind kind)
 {
     const struct srv_command command = {.kind = kind, .node = node};
-    if (!srv_command_queue_send(loader->command_queue, &command, on_commanded, pending)) {
-        refuse_pending(pending, OTO_LIMIT, "too many commands wait: try again");
-    }
+    (void)srv_pending_request_send(pending, loader->command_queue, &command, on_commanded);
 }
 
 /* Undoes the node's last swap: at once during probation, otherwise by a swap to the previous plugin with these options. */
