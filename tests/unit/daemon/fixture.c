@@ -142,6 +142,17 @@ void fixture_end(struct fixture *fixture)
     memset(fixture, 0, sizeof *fixture);
 }
 
+void fixture_expect_refusal(struct fixture *fixture, const char *words)
+{
+    struct oto_error error = {0};
+    assert_int_not_equal(srv_engine_create(&fixture->config, &fixture->options, NULL, NULL, &fixture->engine, &error),
+                         OTO_OK);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("'%s' is not said in: %s", words, error.text);
+    }
+    fixture_end(fixture);
+}
+
 uint64_t fixture_post(struct fixture *fixture, struct srv_command command)
 {
     const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
