@@ -50,9 +50,12 @@ static int ask(const struct cli_simple *simple, ask_function *function, const ch
         return cli_say(&error);
     }
     if (simple->common.json) {
-        (void)printf("{\"tick\": %" PRIu64 ", \"file\": ", reply.tick);
-        oto_json_put_text(stdout, path);
-        (void)printf("}\n");
+        struct oto_json json = {.to = stdout};
+        oto_json_open(&json, NULL, '{');
+        oto_json_u64(&json, "tick", reply.tick);
+        oto_json_text(&json, "file", path);
+        oto_json_close(&json, '}');
+        oto_json_more(&json, "\n", 1);
     } else {
         cli_print_line(stdout, "%s tick %" PRIu64 ": %s", what, reply.tick, path);
     }

@@ -260,18 +260,21 @@ int cli_doctor(int argc, char **argv)
                      &simple);
     cli_catch_signals();
     bool bad = false;
-    (void)printf("%s", simple.common.json ? "[" : "");
+    struct oto_json json = {.to = stdout};
+    if (simple.common.json) {
+        oto_json_open(&json, NULL, '[');
+    }
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         struct finding finding = {GOOD, "", ""};
         checks[i].look(&finding);
         bad = bad || finding.verdict == BAD;
         if (simple.common.json) {
-            (void)printf("%s{\"check\": \"%s\", \"verdict\": \"%s\", \"fact\": ", i > 0 ? ", " : "", checks[i].name,
-                         words[finding.verdict]);
-            oto_json_put_text(stdout, finding.fact);
-            (void)printf(", \"advice\": ");
-            oto_json_put_text(stdout, finding.advice);
-            (void)printf("}");
+            oto_json_open(&json, NULL, '{');
+            oto_json_text(&json, "check", checks[i].name);
+            oto_json_text(&json, "verdict", words[finding.verdict]);
+            oto_json_text(&json, "fact", finding.fact);
+            oto_json_text(&json, "advice", finding.advice);
+            oto_json_close(&json, '}');
         } else {
             (void)printf("%-4s  %-21s %s\n", words[finding.verdict], checks[i].name, finding.fact);
             if (finding.advice[0] != '\0') {
@@ -280,6 +283,9 @@ int cli_doctor(int argc, char **argv)
         }
         (void)fflush(stdout);
     }
-    (void)printf("%s", simple.common.json ? "]\n" : "");
+    if (simple.common.json) {
+        oto_json_close(&json, ']');
+        oto_json_more(&json, "\n", 1);
+    }
     return bad ? CLI_FAILED : CLI_OK;
 }

@@ -145,11 +145,7 @@ static void json_vec3(struct oto_json *json, const char *key, oto_vec3 v)
         oto_json_number(json, key, NAN);
         return;
     }
-    oto_json_open(json, key, '[');
-    oto_json_number(json, NULL, v.x);
-    oto_json_number(json, NULL, v.y);
-    oto_json_number(json, NULL, v.z);
-    oto_json_close(json, ']');
+    oto_json_numbers(json, key, (double[]){v.x, v.y, v.z}, 3);
 }
 
 /* Names, values and yearly changes of the elements of the field, for text and JSON. */

@@ -38,9 +38,11 @@ static int write_fmu(const struct cli_simple *simple, const char *file)
         return cli_say(&error);
     }
     if (simple->common.json) {
-        (void)printf("{\"file\": ");
-        oto_json_put_text(stdout, made);
-        (void)printf("}\n");
+        struct oto_json json = {.to = stdout};
+        oto_json_open(&json, NULL, '{');
+        oto_json_text(&json, "file", made);
+        oto_json_close(&json, '}');
+        oto_json_more(&json, "\n", 1);
     } else {
         cli_print_line(stdout, "%s: '%s' as an FMU for co-simulation, FMI 3.0", made, simple->arguments[2]);
     }

@@ -46,13 +46,15 @@ static void report(const struct options *options, const struct window *window)
     const double rate_hz = simulated_s > 0.0 ? intervals / simulated_s : 0.0;
     const double real_rate_hz = real_s > 0.0 ? intervals / real_s : 0.0;
     if (options->source.common.json) {
-        (void)printf("{\"topic\": ");
-        oto_json_put_text(stdout, options->source.topic);
-        (void)printf(", \"rate_hz\": ");
-        oto_json_put_number(stdout, rate_hz);
-        (void)printf(", \"real_rate_hz\": ");
-        oto_json_put_number(stdout, real_rate_hz);
-        (void)printf(", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", window->samples, window->lost);
+        struct oto_json json = {.to = stdout};
+        oto_json_open(&json, NULL, '{');
+        oto_json_text(&json, "topic", options->source.topic);
+        oto_json_number(&json, "rate_hz", rate_hz);
+        oto_json_number(&json, "real_rate_hz", real_rate_hz);
+        oto_json_u64(&json, "samples", window->samples);
+        oto_json_u64(&json, "lost", window->lost);
+        oto_json_close(&json, '}');
+        oto_json_more(&json, "\n", 1);
     } else if (window->samples < 2) {
         (void)printf("%" PRIu64 " samples in this window: too few for a rate\n", window->samples);
     } else {

@@ -127,20 +127,24 @@ static enum oto_status make_all(const struct template *template, const char *nam
     return status;
 }
 
-static void print_made(const struct template *template, const char *name, char *const *paths, bool json)
+static void print_json(char *const *paths)
 {
-    (void)fputs(json ? "{\"files\": [" : "Written:\n", stdout);
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_open(&json, "files", '[');
     for (uint32_t i = 0; i < MOST_FILES && paths[i] != NULL; i++) {
-        if (json) {
-            (void)fputs(i > 0 ? ", " : "", stdout);
-            oto_json_put_text(stdout, paths[i]);
-        } else {
-            cli_print_line(stdout, "  %s", paths[i]);
-        }
+        oto_json_text(&json, NULL, paths[i]);
     }
-    if (json) {
-        (void)fputs("]}\n", stdout);
-        return;
+    oto_json_close(&json, ']');
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
+}
+
+static void print_made(const struct template *template, const char *name, char *const *paths)
+{
+    (void)fputs("Written:\n", stdout);
+    for (uint32_t i = 0; i < MOST_FILES && paths[i] != NULL; i++) {
+        cli_print_line(stdout, "  %s", paths[i]);
     }
     write_replaced(stdout, template->next, "%1$s", name);
 }
@@ -164,7 +168,7 @@ int cli_new(int argc, char **argv)
                                  : oto_fail(&error, OTO_INVALID, "'%.64s' is no name of a %s: expected a letter a-z, then at most %d of a-z 0-9 _",
                                             name, template->kind, NAME_BYTES - 2);
     if (status == OTO_OK) {
-        print_made(template, name, paths, simple.common.json);
+        simple.common.json ? print_json(paths) : print_made(template, name, paths);
     }
     for (uint32_t i = 0; i < MOST_FILES; i++) {
         free(paths[i]);

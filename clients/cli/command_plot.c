@@ -195,43 +195,35 @@ static enum oto_status write_picture(const struct options *options, const struct
     return status;
 }
 
-static void json_range(const char *key, double low, double high)
-{
-    (void)printf(", \"%s\": [", key);
-    oto_json_put_number(stdout, low);
-    (void)fputs(", ", stdout);
-    oto_json_put_number(stdout, high);
-    (void)fputc(']', stdout);
-}
-
-static void print_curve(const struct options *options, size_t index, const struct picture_curve *curve)
+static void print_curve(const struct options *options, size_t index, const struct picture_curve *curve, struct oto_json *json)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < curve->count; i++) {
         low = fmin(low, curve->points[i].y);
         high = fmax(high, curve->points[i].y);
     }
-    (void)fputs(index > 0 ? ", {\"name\": " : "{\"name\": ", stdout);
-    oto_json_put_text(stdout, curve->name);
-    (void)fputs(", \"file\": ", stdout);
-    oto_json_put_text(stdout, options->files[index / (size_t)options->column_count]);
-    (void)fputs(", \"column\": ", stdout);
-    oto_json_put_text(stdout, options->columns[index % (size_t)options->column_count]);
-    (void)printf(", \"points\": %zu", curve->count);
-    json_range("x", curve->points[0].x, curve->points[curve->count - 1].x);
-    json_range("y", low, high);
-    (void)fputc('}', stdout);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "name", curve->name);
+    oto_json_text(json, "file", options->files[index / (size_t)options->column_count]);
+    oto_json_text(json, "column", options->columns[index % (size_t)options->column_count]);
+    oto_json_u64(json, "points", curve->count);
+    oto_json_numbers(json, "x", (double[]){curve->points[0].x, curve->points[curve->count - 1].x}, 2);
+    oto_json_numbers(json, "y", (double[]){low, high}, 2);
+    oto_json_close(json, '}');
 }
 
 static void print_json(const struct options *options, const struct picture *picture)
 {
-    (void)fputs("{\"out\": ", stdout);
-    oto_json_put_text(stdout, options->out);
-    (void)fputs(", \"curves\": [", stdout);
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "out", options->out);
+    oto_json_open(&json, "curves", '[');
     for (size_t i = 0; i < picture->count; i++) {
-        print_curve(options, i, &picture->curves[i]);
+        print_curve(options, i, &picture->curves[i], &json);
     }
-    (void)fputs("]}\n", stdout);
+    oto_json_close(&json, ']');
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 static int draw(const struct options *options)

@@ -126,9 +126,13 @@ static struct oto_client *open_world(const struct options *options)
 
 static void print_json(const char *path, const struct recording_counts *counts)
 {
-    (void)fputs("{\"file\": ", stdout);
-    oto_json_put_text(stdout, path);
-    (void)printf(", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", counts->samples, counts->lost);
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "file", path);
+    oto_json_u64(&json, "samples", counts->samples);
+    oto_json_u64(&json, "lost", counts->lost);
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 int cli_record(int argc, char **argv)

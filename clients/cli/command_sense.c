@@ -339,12 +339,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static void print_json(const struct run *run)
 {
-    (void)fputs("{\"out\": ", stdout);
-    oto_json_put_text(stdout, run->options->out);
-    (void)fputs(", \"rate_hz\": ", stdout);
-    oto_json_put_number(stdout, run->setup.rate_hz);
-    (void)printf(", \"rows\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"discarded\": %" PRIu64 ", \"warned\": %" PRIu64 "}\n", run->rows,
-                 run->seq, run->discarded, run->warned);
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "out", run->options->out);
+    oto_json_number(&json, "rate_hz", run->setup.rate_hz);
+    oto_json_u64(&json, "rows", run->rows);
+    oto_json_u64(&json, "samples", run->seq);
+    oto_json_u64(&json, "discarded", run->discarded);
+    oto_json_u64(&json, "warned", run->warned);
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 int cli_sense(int argc, char **argv)

@@ -118,10 +118,14 @@ static void print(const struct request *request, const struct oto_reply *reply, 
     const struct oto_swap *swap = &request->swap;
     const char *what = swap->cancel ? "cancelled" : swap->undo ? "undone" : "swapped";
     if (request->common.json) {
-        (void)printf("{\"done\": \"%s\", \"tick\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"text\": ", what, reply->tick,
-                     ticks);
-        oto_json_put_text(stdout, reply->text);
-        (void)printf("}\n");
+        struct oto_json json = {.to = stdout};
+        oto_json_open(&json, NULL, '{');
+        oto_json_text(&json, "done", what);
+        oto_json_u64(&json, "tick", reply->tick);
+        oto_json_u64(&json, "ticks", ticks);
+        oto_json_text(&json, "text", reply->text);
+        oto_json_close(&json, '}');
+        oto_json_more(&json, "\n", 1);
     } else {
         cli_print_line(stdout, "%s at tick %" PRIu64 ": %s", what, reply->tick, reply->text);
     }

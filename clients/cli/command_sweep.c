@@ -12,14 +12,16 @@
 static void print_json(const struct sweep_spec *spec, const struct sweep_rows *rows, const struct sweep_summary *summary,
                        const char *directory)
 {
-    (void)fputs("{\"directory\": ", stdout);
-    oto_json_put_text(stdout, directory);
-    (void)printf(", \"runs\": %" PRIu64 ", \"failed\": %" PRIu64, rows->shard.end - rows->shard.first, rows->failed);
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "directory", directory);
+    oto_json_u64(&json, "runs", rows->shard.end - rows->shard.first);
+    oto_json_u64(&json, "failed", rows->failed);
     if (summary != NULL) {
-        (void)fputs(", \"combinations\": ", stdout);
-        sweep_print_summary(spec, summary);
+        sweep_summary_json(&json, "combinations", spec, summary);
     }
-    (void)fputs("}\n", stdout);
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 static enum oto_status write_outputs(const struct sweep_spec *spec, const struct sweep_rows *rows, const struct sweep_options *options,

@@ -156,43 +156,54 @@ static enum oto_status compare(struct side *a, struct side *b, struct verdict *v
     return status;
 }
 
-static void print_nodes(const struct side *a, const struct verdict *verdict, bool json)
+static void print_nodes(const struct side *a, const struct verdict *verdict)
 {
     uint32_t shown = 0;
     for (uint32_t i = 0; i < a->count; i++) {
         if (!verdict->named[i]) {
             continue;
         }
-        if (json) {
-            (void)fputs(shown > 0 ? ", " : "", stdout);
-            oto_json_put_text(stdout, a->names[i]);
-        } else if (shown < MOST_SHOWN) {
+        if (shown < MOST_SHOWN) {
             (void)fputs(shown > 0 ? ", " : "", stdout);
             oto_plain_text_put(stdout, a->names[i]);
         }
         shown++;
     }
-    if (!json && shown > MOST_SHOWN) {
+    if (shown > MOST_SHOWN) {
         (void)printf(" and %u more", shown - MOST_SHOWN);
-    } else if (!json && shown == 0) {
+    } else if (shown == 0) {
         (void)printf("no node: the difference is in samples or inputs");
     }
 }
 
 static void print_json(const struct side *a, const struct side *b, const struct verdict *verdict)
 {
-    (void)printf("{\"same\": %s, \"compared\": %" PRIu64 ", \"same_until\": ", verdict->differs ? "false" : "true",
-                 verdict->compared);
-    (void)(verdict->same_any ? printf("%" PRIu64, verdict->same_until) : printf("null"));
-    (void)printf(", \"first_difference\": ");
-    if (verdict->differs) {
-        (void)printf("{\"tick\": %" PRIu64 ", \"nodes\": [", verdict->tick);
-        print_nodes(a, verdict, true);
-        (void)printf("]}");
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_flag(&json, "same", !verdict->differs);
+    oto_json_u64(&json, "compared", verdict->compared);
+    if (verdict->same_any) {
+        oto_json_u64(&json, "same_until", verdict->same_until);
     } else {
-        (void)printf("null");
+        oto_json_text(&json, "same_until", NULL);
     }
-    (void)printf(", \"incomplete\": %s}\n", a->lost || b->lost ? "true" : "false");
+    if (verdict->differs) {
+        oto_json_open(&json, "first_difference", '{');
+        oto_json_u64(&json, "tick", verdict->tick);
+        oto_json_open(&json, "nodes", '[');
+        for (uint32_t i = 0; i < a->count; i++) {
+            if (verdict->named[i]) {
+                oto_json_text(&json, NULL, a->names[i]);
+            }
+        }
+        oto_json_close(&json, ']');
+        oto_json_close(&json, '}');
+    } else {
+        oto_json_text(&json, "first_difference", NULL);
+    }
+    oto_json_flag(&json, "incomplete", a->lost || b->lost);
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 static void print_text(const struct side *a, const struct side *b, const struct verdict *verdict)
@@ -204,7 +215,7 @@ static void print_text(const struct side *a, const struct side *b, const struct 
         return;
     }
     (void)printf("differ at tick %" PRIu64 " in ", verdict->tick);
-    print_nodes(a, verdict, false);
+    print_nodes(a, verdict);
     if (verdict->same_any) {
         (void)printf("; the same through tick %" PRIu64, verdict->same_until);
     }

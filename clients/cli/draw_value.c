@@ -157,34 +157,29 @@ void cli_value_yaml(FILE *to, const struct oto_value *value)
     (void)fputc(is_map ? '}' : ']', to);
 }
 
-static void scalar_json(FILE *to, const struct oto_value *value)
+static void scalar_json(struct oto_json *json, const char *key, const struct oto_value *value)
 {
     char *end;
     const double number = strtod(value->text, &end);
     if (!value->quoted && end != value->text && *end == '\0' && isfinite(number)) {
-        oto_json_put_number(to, number);
+        oto_json_number(json, key, number);
     } else if (!value->quoted && (strcmp(value->text, "true") == 0 || strcmp(value->text, "false") == 0)) {
-        (void)fputs(value->text, to);
+        oto_json_flag(json, key, value->text[0] == 't');
     } else {
-        oto_json_put_text(to, value->text);
+        oto_json_text(json, key, value->text);
     }
 }
 
-void cli_value_json(FILE *to, const struct oto_value *value)
+void cli_value_json(struct oto_json *json, const char *key, const struct oto_value *value)
 {
     const bool is_map = value->kind == OTO_VALUE_MAP;
     if (value->kind == OTO_VALUE_SCALAR) {
-        scalar_json(to, value);
+        scalar_json(json, key, value);
         return;
     }
-    (void)fputc(is_map ? '{' : '[', to);
+    oto_json_open(json, key, is_map ? '{' : '[');
     for (uint32_t i = 0; i < value->count; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        if (is_map) {
-            oto_json_put_text(to, value->items[i]->key);
-            (void)fputs(": ", to);
-        }
-        cli_value_json(to, value->items[i]);
+        cli_value_json(json, is_map ? value->items[i]->key : NULL, value->items[i]);
     }
-    (void)fputc(is_map ? '}' : ']', to);
+    oto_json_close(json, is_map ? '}' : ']');
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/json.h"
 #include "document/document.h"
 
 enum { CLI_DRAWN_BYTES = 1024 };
@@ -18,6 +19,6 @@ enum oto_status cli_draw_value(const struct oto_value *law, uint64_t seed, char 
 /* Writes a value as YAML in one line. */
 void cli_value_yaml(FILE *to, const struct oto_value *value);
 /* Writes a value as JSON in one line. */
-void cli_value_json(FILE *to, const struct oto_value *value);
+void cli_value_json(struct oto_json *json, const char *key, const struct oto_value *value);
 
 #endif

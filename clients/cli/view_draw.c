@@ -279,66 +279,58 @@ void view_line(struct view *view, FILE *to)
     (void)fflush(to);
 }
 
-static void json_histogram(const char *key, const struct oto_histogram *histogram, FILE *to)
+static void json_histogram(struct oto_json *json, const char *key, const struct oto_histogram *histogram)
 {
-    (void)fprintf(to, ", \"%s\": {\"p50\": ", key);
-    oto_json_put_number(to, oto_histogram_quantile_us(histogram, 0.5));
-    (void)fputs(", \"p99\": ", to);
-    oto_json_put_number(to, oto_histogram_quantile_us(histogram, 0.99));
-    (void)fputs(", \"max\": ", to);
-    oto_json_put_number(to, max_us(histogram));
-    (void)fputc('}', to);
+    oto_json_open(json, key, '{');
+    oto_json_number(json, "p50", oto_histogram_quantile_us(histogram, 0.5));
+    oto_json_number(json, "p99", oto_histogram_quantile_us(histogram, 0.99));
+    oto_json_number(json, "max", max_us(histogram));
+    oto_json_close(json, '}');
 }
 
-static void json_row(const struct view_row *row, FILE *to)
+static void json_row(struct oto_json *json, const struct view_row *row)
 {
-    (void)fputs("{\"topic\": ", to);
-    oto_json_put_text(to, row->channel->topic);
-    (void)fputs(", \"rate_hz\": ", to);
-    oto_json_put_number(to, row->rate_hz);
-    (void)fprintf(to, ", \"samples\": %" PRIu64, row->samples);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "topic", row->channel->topic);
+    oto_json_number(json, "rate_hz", row->rate_hz);
+    oto_json_u64(json, "samples", row->samples);
     if (row->field == NULL) {
-        (void)fputs(", \"event\": ", to);
-        oto_json_put_text(to, row->event);
+        oto_json_text(json, "event", row->event);
     } else {
-        (void)fputs(", \"field\": ", to);
-        oto_json_put_text(to, row->field->name);
-        (void)fputs(", \"unit\": ", to);
-        oto_json_put_text(to, row->field->unit);
-        (void)fputs(", \"last\": ", to);
-        oto_json_put_number(to, row->last);
+        oto_json_text(json, "field", row->field->name);
+        oto_json_text(json, "unit", row->field->unit);
+        oto_json_number(json, "last", row->last);
     }
-    (void)fputc('}', to);
+    oto_json_close(json, '}');
 }
 
-static void json_timing(const struct view *view, FILE *to)
+static void json_timing(struct oto_json *json, const struct view *view)
 {
     const struct oto_segment_header *header = oto_client_header(view->client);
-    (void)fputs(", \"state\": ", to);
-    oto_json_put_text(to, state_text(header));
-    (void)fprintf(to, ", \"tick\": %" PRIu64 ", \"real_time_factor\": ", view->clock.tick);
-    oto_json_put_number(to, view->clock.real_time_factor);
-    (void)fprintf(to, ", \"late\": %" PRIu64 ", \"overruns\": %" PRIu64, counter_of(header, OTO_COUNTER_LATE),
-                  counter_of(header, OTO_COUNTER_OVERRUNS));
-    json_histogram("lateness_us", &header->lateness, to);
-    json_histogram("work_us", &header->work, to);
+    oto_json_text(json, "state", state_text(header));
+    oto_json_u64(json, "tick", view->clock.tick);
+    oto_json_number(json, "real_time_factor", view->clock.real_time_factor);
+    oto_json_u64(json, "late", counter_of(header, OTO_COUNTER_LATE));
+    oto_json_u64(json, "overruns", counter_of(header, OTO_COUNTER_OVERRUNS));
+    json_histogram(json, "lateness_us", &header->lateness);
+    json_histogram(json, "work_us", &header->work);
 }
 
 void view_json(struct view *view, FILE *to)
 {
-    (void)fputs("{\"world\": ", to);
-    oto_json_put_text(to, oto_client_header(view->client)->world);
-    (void)fprintf(to, ", \"t_ns\": %" PRId64, view->clock.sim_time_ns);
+    struct oto_json json = {.to = to};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "world", oto_client_header(view->client)->world);
+    oto_json_i64(&json, "t_ns", view->clock.sim_time_ns);
     if (!view->is_mirror) {
-        json_timing(view, to);
+        json_timing(&json, view);
     }
-    (void)fputs(", \"topics\": [", to);
-    const char *comma = "";
+    oto_json_open(&json, "topics", '[');
     for (uint32_t i = 0; i < view->shown_count; i++) {
-        (void)fputs(comma, to);
-        comma = ", ";
-        json_row(view->shown[i], to);
+        json_row(&json, view->shown[i]);
     }
-    (void)fputs("]}\n", to);
+    oto_json_close(&json, ']');
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
     (void)fflush(to);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "sha256.h"
 
 enum { NAME_BYTES = 128, MOST_BLOCKS = 64 };
@@ -90,13 +91,18 @@ static int by_name(const void *a, const void *b)
 
 /* ---- JSON, as Python's json.dumps writes it ---- */
 
-static void put_type(FILE *to, unsigned id, unsigned capacity, const char *nested)
+static void put_type(struct oto_json *json, unsigned id, unsigned capacity, const char *nested)
 {
-    (void)fprintf(to, "{\"type_id\": %u, \"capacity\": %u, \"string_capacity\": 0, \"nested_type_name\": \"%s\"}", id, capacity, nested);
+    oto_json_open(json, "type", '{');
+    oto_json_u64(json, "type_id", id);
+    oto_json_u64(json, "capacity", capacity);
+    oto_json_u64(json, "string_capacity", 0);
+    oto_json_text(json, "nested_type_name", nested);
+    oto_json_close(json, '}');
 }
 
 /* A field: "float64[9] covariance". */
-static bool put_field(FILE *to, char *type, const char *name, bool is_first)
+static bool put_field(struct oto_json *json, char *type, const char *name)
 {
     char nested[NAME_BYTES] = "";
     unsigned capacity = 0, list = 0;
@@ -113,14 +119,15 @@ static bool put_field(FILE *to, char *type, const char *name, bool is_first)
     if (primitive == 0 && !full_name(type, nested)) {
         return false;
     }
-    (void)fprintf(to, "%s{\"name\": \"%s\", \"type\": ", is_first ? "" : ", ", name);
-    put_type(to, (primitive != 0 ? primitive : ID_NESTED) + list, capacity, nested);
-    (void)fputs("}", to);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "name", name);
+    put_type(json, (primitive != 0 ? primitive : ID_NESTED) + list, capacity, nested);
+    oto_json_close(json, '}');
     return true;
 }
 
 /* A line of a message: a field, a constant (NAME=VALUE, not part of the type), a comment, or nothing. */
-static bool put_line(FILE *to, const char *line, unsigned *fields)
+static bool put_line(struct oto_json *json, const char *line, unsigned *fields)
 {
     char type[NAME_BYTES], name[NAME_BYTES], text[2 * NAME_BYTES];
     const size_t length = strcspn(line, "#\n");
@@ -135,37 +142,42 @@ static bool put_line(FILE *to, const char *line, unsigned *fields)
     if (strchr(text, '=') != NULL) {
         return true;
     }
-    return put_field(to, type, name, (*fields)++ == 0);
+    (*fields)++;
+    return put_field(json, type, name);
 }
 
-static bool put_block(FILE *to, const struct block *block)
+static bool put_block(struct oto_json *json, const char *key, const struct block *block)
 {
     unsigned fields = 0;
     bool good = true;
-    (void)fprintf(to, "{\"type_name\": \"%s\", \"fields\": [", block->name);
+    oto_json_open(json, key, '{');
+    oto_json_text(json, "type_name", block->name);
+    oto_json_open(json, "fields", '[');
     for (const char *line = block->from; good && line < block->end; line = next_line(line)) {
-        good = put_line(to, line, &fields);
+        good = put_line(json, line, &fields);
     }
     if (fields == 0) { /* IDL has no empty structure */
         char type[] = "uint8";
-        good = good && put_field(to, type, "structure_needs_at_least_one_member", true);
+        good = good && put_field(json, type, "structure_needs_at_least_one_member");
     }
-    (void)fputs("]}", to);
+    oto_json_close(json, ']');
+    oto_json_close(json, '}');
     return good;
 }
 
 static bool put_description(FILE *to, struct definition *definition)
 {
+    struct oto_json json = {.to = to};
     bool good;
     qsort(definition->blocks + 1, definition->count - 1, sizeof *definition->blocks, by_name);
-    (void)fputs("{\"type_description\": ", to);
-    good = put_block(to, &definition->blocks[0]);
-    (void)fputs(", \"referenced_type_descriptions\": [", to);
+    oto_json_open(&json, NULL, '{');
+    good = put_block(&json, "type_description", &definition->blocks[0]);
+    oto_json_open(&json, "referenced_type_descriptions", '[');
     for (unsigned i = 1; i < definition->count; i++) {
-        (void)fputs(i > 1 ? ", " : "", to);
-        good = put_block(to, &definition->blocks[i]) && good;
+        good = put_block(&json, NULL, &definition->blocks[i]) && good;
     }
-    (void)fputs("]}", to);
+    oto_json_close(&json, ']');
+    oto_json_close(&json, '}');
     return good;
 }
 

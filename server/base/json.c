@@ -117,6 +117,10 @@ void oto_json_close(struct oto_json *json, char bracket)
 
 void oto_json_text(struct oto_json *json, const char *key, const char *text)
 {
+    if (text == NULL) {
+        oto_json_format(json, key, "null");
+        return;
+    }
     size_t left = strlen(text);
     put_key(json, key);
     oto_json_more(json, "\"", 1);
@@ -142,6 +146,15 @@ void oto_json_number(struct oto_json *json, const char *key, double number)
         (void)oto_shortest_decimal(number, text);
     }
     oto_json_more(json, text, strlen(text));
+}
+
+void oto_json_numbers(struct oto_json *json, const char *key, const double *numbers, uint32_t count)
+{
+    oto_json_open(json, key, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        oto_json_number(json, NULL, numbers[i]);
+    }
+    oto_json_close(json, ']');
 }
 
 void oto_json_u64(struct oto_json *json, const char *key, uint64_t number)

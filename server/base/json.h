@@ -36,8 +36,9 @@ void oto_json_free(struct oto_json *json);
 
 void oto_json_open(struct oto_json *json, const char *key, char bracket); /* '{' or '[' */
 void oto_json_close(struct oto_json *json, char bracket);                 /* '}' or ']' */
-void oto_json_text(struct oto_json *json, const char *key, const char *text);
+void oto_json_text(struct oto_json *json, const char *key, const char *text); /* null if `text` is NULL */
 void oto_json_number(struct oto_json *json, const char *key, double number); /* shortest form that reads back; null if not finite */
+void oto_json_numbers(struct oto_json *json, const char *key, const double *numbers, uint32_t count); /* a list */
 void oto_json_u64(struct oto_json *json, const char *key, uint64_t number);
 void oto_json_i64(struct oto_json *json, const char *key, int64_t number);
 void oto_json_flag(struct oto_json *json, const char *key, bool flag);

@@ -4,21 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "server_private.h"
 
-static void print_text(const char *text, size_t length)
-{
-    char form[OTO_JSON_CHARACTER_BYTES];
-    (void)fputc('"', stdout);
-    for (const char *end = text + length; text < end;) {
-        (void)fwrite(form, 1, oto_json_character(&text, form), stdout);
-    }
-    (void)fputc('"', stdout);
-}
-
 /* Prints an error as a JSON object. `text` is "file:line:column: error: sentence", or only the sentence. */
-static void print_error(const char *text)
+static void print_error(struct oto_json *json, const char *text)
 {
     static const char mark[] = ": error: ";
     const char *end = strstr(text, mark);
@@ -31,30 +20,39 @@ static void print_error(const char *text)
             break;
         }
     }
-    (void)fputs("{\"file\": ", stdout);
-    print_text(text, file);
-    (void)printf(", \"line\": %u, \"column\": %u, \"error\": ", line, column);
-    const char *sentence = end != NULL ? end + strlen(mark) : text;
-    print_text(sentence, strlen(sentence));
-    (void)fputc('}', stdout);
+    char name[sizeof(struct oto_error)];
+    (void)snprintf(name, sizeof name, "%.*s", (int)file, text);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "file", name);
+    oto_json_u64(json, "line", line);
+    oto_json_u64(json, "column", column);
+    oto_json_text(json, "error", end != NULL ? end + strlen(mark) : text);
+    oto_json_close(json, '}');
 }
 
 void srv_check_report_error(void *context, const struct oto_error *error)
 {
     struct srv_check_report *report = context;
     if (report->json) {
-        (void)fputs(report->count == 0 ? "{\"ok\": false, \"errors\": [" : ", ", stdout);
-        print_error(error->text);
+        if (report->count == 0) {
+            report->out = (struct oto_json){.to = stdout};
+            oto_json_open(&report->out, NULL, '{');
+            oto_json_flag(&report->out, "ok", false);
+            oto_json_open(&report->out, "errors", '[');
+        }
+        print_error(&report->out, error->text);
     } else {
         srv_server_say(NULL, error->text);
     }
     report->count++;
 }
 
-int srv_check_report_failed(const struct srv_check_report *report)
+int srv_check_report_failed(struct srv_check_report *report)
 {
     if (report->json) {
-        (void)fputs("]}\n", stdout);
+        oto_json_close(&report->out, ']');
+        oto_json_close(&report->out, '}');
+        oto_json_more(&report->out, "\n", 1);
     } else if (report->count >= OTO_MOST_PROBLEMS) {
         char sentence[96];
         (void)snprintf(sentence, sizeof sentence, "the check stopped after %d errors", OTO_MOST_PROBLEMS);

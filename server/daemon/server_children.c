@@ -7,7 +7,7 @@
 
 #include "daemon/control/rights.h"
 
-static_assert(SRV_MAX_LISTEN <= SRV_SUPERVISOR_ENDPOINTS, "a world has no more listeners than a publisher");
+static_assert(SRV_MAX_LISTEN < SRV_SUPERVISOR_ENDPOINTS, "the gate gets all listeners and that of `control`");
 static_assert(SRV_MAX_ROLE_RULES + 9 <= SRV_SUPERVISOR_ARGUMENTS, "the gate gets all roles");
 
 static bool is_tls(const char *url)
@@ -114,9 +114,6 @@ enum oto_status srv_server_start_gate(struct srv_server *server, struct oto_erro
         add_only(&options, publish);
     }
     if (control->listen[0] != '\0') {
-        if (options.endpoint_count == SRV_SUPERVISOR_ENDPOINTS) {
-            return oto_fail(error, OTO_LIMIT, "%d tls+tcp:// addresses beside that of `control` are too many", SRV_SUPERVISOR_ENDPOINTS);
-        }
         (void)snprintf(texts.control, sizeof texts.control, "control+%s", control->listen);
         options.endpoints[options.endpoint_count++] = texts.control;
     }
@@ -125,7 +122,7 @@ enum oto_status srv_server_start_gate(struct srv_server *server, struct oto_erro
     }
     add_files(&options, &texts, &server->config.tls);
     add_grants(&options, &texts, control);
-    const struct srv_supervisor_hooks hooks = srv_server_gate_hooks(server);
+    const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
     return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->gate, error);
 }
 

@@ -54,27 +54,14 @@ void srv_server_write_facts(void *context)
     }
 }
 
-static void report_child(struct srv_server *server, const char *source, uint32_t severity, int64_t value, const char *sentence)
+/* The source of the event is the program's name without "otolith-". */
+static void on_event(void *context, const char *program, uint32_t severity, int64_t value, const char *sentence)
 {
+    struct srv_server *server = context;
     if (server->phase == SRV_PHASE_RUNNING) {
         srv_server_say(NULL, sentence);
     }
-    srv_command_queue_event(server->command_queue, OTO_EVENT_PUBLISHER, severity, value, source, sentence);
-}
-
-static void on_publisher_event(void *context, uint32_t severity, int64_t value, const char *sentence)
-{
-    report_child(context, "publisher", severity, value, sentence);
-}
-
-static void on_gate_event(void *context, uint32_t severity, int64_t value, const char *sentence)
-{
-    report_child(context, "gate", severity, value, sentence);
-}
-
-static void on_web_event(void *context, uint32_t severity, int64_t value, const char *sentence)
-{
-    report_child(context, "web", severity, value, sentence);
+    srv_command_queue_event(server->command_queue, OTO_EVENT_PUBLISHER, severity, value, program + strlen("otolith-"), sentence);
 }
 
 static void on_web_restart(void *context)
@@ -112,15 +99,10 @@ struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
 
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server)
 {
-    return (struct srv_supervisor_hooks){server, on_publisher_event, on_publisher_restart, srv_server_write_facts};
-}
-
-struct srv_supervisor_hooks srv_server_gate_hooks(struct srv_server *server)
-{
-    return (struct srv_supervisor_hooks){server, on_gate_event, on_publisher_restart, srv_server_write_facts};
+    return (struct srv_supervisor_hooks){server, on_event, on_publisher_restart, srv_server_write_facts};
 }
 
 struct srv_supervisor_hooks srv_server_web_hooks(struct srv_server *server)
 {
-    return (struct srv_supervisor_hooks){server, on_web_event, on_web_restart, on_web_link};
+    return (struct srv_supervisor_hooks){server, on_event, on_web_restart, on_web_link};
 }

@@ -43,7 +43,6 @@ enum oto_status srv_server_start_gate(struct srv_server *server, struct oto_erro
 void srv_server_start_web(struct srv_server *server);
 
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server);
-struct srv_supervisor_hooks srv_server_gate_hooks(struct srv_server *server);
 struct srv_supervisor_hooks srv_server_web_hooks(struct srv_server *server);
 
 #endif

@@ -84,7 +84,7 @@ enum oto_status srv_member_make_parameter(struct srv_member *member, const struc
                                           const char *yaml, struct srv_node_change **out, struct oto_error *error)
 {
     struct srv_group *group = member->group;
-    enum oto_status status = srv_change_make_parameter(base, key, yaml, out, error);
+    enum oto_status status = srv_change_bind_parameter(base, key, yaml, out, error);
     if (status != OTO_OK) {
         return status;
     }
@@ -112,6 +112,10 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
     const bool migrates = change->start == SRV_START_MIGRATE;
     struct draft draft = {0};
     const struct srv_node *node = member->node;
+    enum oto_status status = srv_change_ready(base, change, true, error);
+    if (status != OTO_OK) {
+        return status;
+    }
     change->last = srv_member_make_last(next->ports, next->port_count);
     if (node->is_estimator) {
         change->heard = calloc(node->inputs.count + 1, sizeof *change->heard);
@@ -120,7 +124,7 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
     if (change->last == NULL || (node->is_estimator && (change->heard == NULL || change->hears == NULL))) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for inputs and outputs of '%s'", base->topic);
     }
-    enum oto_status status = begin(group, &draft, error);
+    status = begin(group, &draft, error);
     if (status == OTO_OK) {
         draft.specs[member->slot] =
             (struct srv_host_instance_spec){.topic = base->topic,

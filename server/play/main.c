@@ -20,7 +20,7 @@
 
 struct options {
     const char *file, *name;
-    const char *listen[SRV_PLAY_LISTEN_MAX];
+    const char *listen[SRV_SUPERVISOR_ENDPOINTS - 1]; /* beside ipc */
     uint32_t listen_count;
     double scale, start_s;
     bool paused, loop, hold, no_publish, no_web, insecure, json;
@@ -30,6 +30,7 @@ struct program {
     struct srv_program base;
     struct options options;
     struct srv_player player;
+    uv_loop_t loop; /* of the supervisors of publisher and page */
 };
 
 /* ---- options ---- */
@@ -93,7 +94,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->name = argument;
         return 0;
     case KEY_LISTEN:
-        srv_program_add(state, "--listen", options->listen, &options->listen_count, SRV_PLAY_LISTEN_MAX, argument);
+        srv_program_add(state, "--listen", options->listen, &options->listen_count, SRV_SUPERVISOR_ENDPOINTS - 1, argument);
         return 0;
     case KEY_NO_PUBLISH:
         options->no_publish = true;
@@ -179,20 +180,70 @@ static enum oto_status end_of_file(struct program *program, struct oto_error *er
 
 /* ---- publisher and page ---- */
 
-static void keep_children(struct program *program)
+/* Prints what needs a person. An exit and a restart do not: after a seek the publisher follows the new run. */
+static void on_event(void *context, const char *name, uint32_t severity, int64_t value, const char *sentence)
 {
-    struct srv_play_children *children = &program->player.children;
-    const char *world = program->player.playback.world;
-    const bool had_page = children->page.program != NULL;
-    if (program->player.ended) {
-        return;
+    const struct program *program = context;
+    (void)name;
+    (void)value;
+    if (severity > 1) {
+        srv_program_print(&program->base, "%s", sentence);
     }
-    if (srv_play_children_keep(children)) {
-        srv_program_print(&program->base, "%s in the browser: %s", world, children->link);
+}
+
+static void ignore(void *context)
+{
+    (void)context;
+}
+
+static void on_page(void *context)
+{
+    const struct program *program = context;
+    srv_program_print(&program->base, "%s in the browser: %s", program->player.playback.world,
+                      srv_supervisor_endpoint(program->player.page, 0));
+}
+
+/* A playback also runs without publisher or page. */
+static void start_child(struct program *program, const struct srv_supervisor_options *options, void (*on_endpoint)(void *),
+                        struct srv_supervisor **child)
+{
+    struct oto_error error = {0};
+    const struct srv_supervisor_hooks hooks = {program, on_event, ignore, on_endpoint};
+    if (srv_supervisor_start(&program->loop, options, program->player.runtime.path, &hooks, child, &error) != OTO_OK) {
+        srv_program_print(&program->base, "%s", error.text);
     }
-    if (had_page && children->page.program == NULL) {
-        srv_program_print(&program->base, "%s has no page: otolith-web cannot run (it is built where libwebsockets is installed)", world);
+}
+
+static void start_children(struct program *program)
+{
+    const struct options *options = &program->options;
+    struct srv_supervisor_options publisher = {
+        .program = "otolith-publisher", .endpoint_option = "--listen", .endpoint_count = 1, .endpoints = {"ipc"}};
+    const struct srv_supervisor_options page = {.program = "otolith-web", .endpoint_count = 1, .endpoints = {""}};
+    for (uint32_t i = 0; i < options->listen_count; i++) {
+        publisher.endpoints[publisher.endpoint_count++] = options->listen[i];
     }
+    if (!options->no_publish) {
+        start_child(program, &publisher, ignore, &program->player.publisher);
+    }
+    if (!options->no_publish && !options->no_web) {
+        start_child(program, &page, on_page, &program->player.page);
+    }
+}
+
+static void stop_children(struct program *program)
+{
+    struct srv_supervisor *const children[] = {program->player.publisher, program->player.page};
+    for (size_t i = 0; i < sizeof children / sizeof *children; i++) {
+        if (children[i] != NULL) {
+            srv_supervisor_stop(children[i]);
+        }
+    }
+    (void)uv_run(&program->loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < sizeof children / sizeof *children; i++) {
+        srv_supervisor_destroy(children[i]);
+    }
+    (void)uv_loop_close(&program->loop);
 }
 
 /* ---- start and end ---- */
@@ -203,13 +254,6 @@ static enum oto_status open_player(struct program *program, struct oto_error *er
     const struct options *options = &program->options;
     char text[256];
     player->listen_fd = -1;
-    player->children = (struct srv_play_children){.directory = player->runtime.path,
-                                                  .listen = options->listen,
-                                                  .listen_count = options->listen_count,
-                                                  .publisher.program = options->no_publish ? NULL : "otolith-publisher",
-                                                  .publisher.report_fd = -1,
-                                                  .page.program = options->no_publish || options->no_web ? NULL : "otolith-web",
-                                                  .page.report_fd = -1};
     player->file = options->file;
     player->scale = options->scale;
     enum oto_status status = srv_playback_open(&player->playback, options->file, options->name, error);
@@ -273,7 +317,7 @@ static enum oto_status run(struct program *program, struct oto_error *error)
     enum oto_status status = OTO_OK;
     while (status == OTO_OK && !player->ended) {
         wait_and_serve(program);
-        keep_children(program);
+        (void)uv_run(&program->loop, UV_RUN_NOWAIT);
         if (player->has_seek) {
             status = start_at(player, player->seek_ns, player->paused && !player->over, error);
             continue;
@@ -320,20 +364,21 @@ int main(int argc, char **argv)
                               "Serve a recording as a world: its samples in shared memory, over nng and in the browser, as they were.", NULL, NULL, NULL};
     struct oto_error error = {0};
     srv_program_options(&argp, NULL, argc, argv, &program.options);
-    if (!srv_program_begin(&program.base)) {
+    if (!srv_program_begin(&program.base) || uv_loop_init(&program.loop) != 0) {
         return EXIT_FAILURE;
     }
     enum oto_status status = open_player(&program, &error);
     const bool serves = status == OTO_OK;
     if (serves) {
         print_start(&program);
+        start_children(&program);
         status = run(&program, &error);
         print_end(&program);
     }
     if (status != OTO_OK) {
         srv_program_print(&program.base, "%s", error.text);
     }
-    srv_play_children_stop(&program.player.children);
+    stop_children(&program);
     srv_player_close_clients(&program.player);
     if (program.player.listen_fd >= 0 && serves) {
         (void)close(program.player.listen_fd);

@@ -5,8 +5,8 @@
 #define SRV_PLAYER_H
 
 #include "daemon/control/runtime_dir.h"
-#include "play/children.h"
 #include "play/playback.h"
+#include "publish/supervisor.h"
 #include "wire/control_message.h"
 
 enum { SRV_PLAYER_MOST_CLIENTS = 64 };
@@ -27,7 +27,7 @@ struct srv_play_client {
 struct srv_player {
     struct srv_playback playback;
     struct srv_runtime_dir runtime;
-    struct srv_play_children children;
+    struct srv_supervisor *publisher, *page; /* NULL: not started */
     int listen_fd;
     const char *file;
     /* pace */

@@ -75,7 +75,7 @@ static void on_line(struct srv_supervisor *supervisor, const char *line)
             supervisor->closed[index] = true;
         }
     } else if (strncmp(line, "event ", 6) == 0) {
-        supervisor->hooks.event(supervisor->hooks.context, 1, supervisor->pid, line + 6);
+        supervisor->hooks.event(supervisor->hooks.context, supervisor->name, 1, supervisor->pid, line + 6);
     }
 }
 
@@ -151,10 +151,10 @@ static void plan_restart(struct srv_supervisor *supervisor, const siginfo_t *fac
 {
     char sentence[152];
     describe_exit(supervisor->name, facts, sentence, sizeof sentence);
-    supervisor->hooks.event(supervisor->hooks.context, 1, facts->si_pid, sentence);
+    supervisor->hooks.event(supervisor->hooks.context, supervisor->name, 1, facts->si_pid, sentence);
     if (facts->si_code == CLD_EXITED && facts->si_status == EXIT_USAGE) {
         (void)snprintf(sentence, sizeof sentence, "%s cannot start: see its message; it is not restarted", supervisor->name);
-        supervisor->hooks.event(supervisor->hooks.context, 2, 0, sentence);
+        supervisor->hooks.event(supervisor->hooks.context, supervisor->name, 2, 0, sentence);
         supervisor->stopping = supervisor->hopeless = true;
         return;
     }
@@ -287,7 +287,7 @@ static void on_mute(uv_timer_t *timer)
         char sentence[96];
         supervisor->silence_ms *= 2;
         (void)snprintf(sentence, sizeof sentence, "%s does not report any more and is killed", supervisor->name);
-        supervisor->hooks.event(supervisor->hooks.context, 1, supervisor->pid, sentence);
+        supervisor->hooks.event(supervisor->hooks.context, supervisor->name, 1, supervisor->pid, sentence);
         (void)kill(supervisor->pid, SIGKILL);
     }
 }
@@ -308,14 +308,14 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
     supervisor->restarts++;
     supervisor->hooks.restarted(supervisor->hooks.context);
     if (start(supervisor, &error) != OTO_OK) {
-        supervisor->hooks.event(supervisor->hooks.context, 2, 0, error.text);
+        supervisor->hooks.event(supervisor->hooks.context, supervisor->name, 2, 0, error.text);
         (void)uv_timer_start(&supervisor->timer, after_pause, PAUSE_MOST_NS / 1000000, 0);
         return;
     }
     await_word(supervisor);
     char sentence[152];
     (void)snprintf(sentence, sizeof sentence, "%s restarted (pid %ld)", supervisor->name, (long)supervisor->pid);
-    supervisor->hooks.event(supervisor->hooks.context, 0, (int64_t)supervisor->restarts, sentence);
+    supervisor->hooks.event(supervisor->hooks.context, supervisor->name, 0, (int64_t)supervisor->restarts, sentence);
 }
 
 /*

@@ -18,7 +18,7 @@
 
 struct srv_supervisor;
 
-#define SRV_SUPERVISOR_ENDPOINTS 8
+#define SRV_SUPERVISOR_ENDPOINTS 9
 #define SRV_SUPERVISOR_ARGUMENTS 48
 
 /* Options of the start; the supervisor copies them. */
@@ -33,7 +33,7 @@ struct srv_supervisor_options {
 struct srv_supervisor_hooks {
     void *context;
     /* Reports an event: exited, restarted, a listener reopened. */
-    void (*event)(void *context, uint32_t severity, int64_t value, const char *sentence);
+    void (*event)(void *context, const char *program, uint32_t severity, int64_t value, const char *sentence);
     void (*restarted)(void *context); /* called for each restart */
     /* The actual address of an endpoint became known (the kernel chose the port). */
     void (*endpoints_changed)(void *context);

@@ -149,47 +149,33 @@ struct srv_change_base {
     struct oto_plugin *plugin;
     struct oto_params params;
     uint64_t revision;
-    bool isolated; /* the node runs in a plugin host */
     srv_open_plugin_function *open_plugin;
     uint64_t base_rate_num, base_rate_den;
     bool realtime;
 };
 
-/* [loop] Makes the base of a node in a world that does not tick meanwhile. srv_change_base_finish frees it. */
-enum oto_status srv_change_base_of(const struct srv_sim *sim, uint32_t node, struct srv_change_base *base,
-                                   struct oto_error *error);
-void srv_change_base_finish(struct srv_change_base *base);
-/*
- * srv_change_base_of in two parts, for a world that ticks: `begin` takes what never changes, `fill` copies what the caller
- * knows that the node runs.
- */
-void srv_change_base_begin(const struct srv_sim *sim, uint32_t node, struct srv_change_base *base);
+/* Copies into the base what the caller knows that the node runs. */
 void srv_change_base_fill(struct srv_change_base *base, struct oto_plugin *plugin, const struct oto_params *params,
                           const struct oto_setup *own_setup, uint64_t revision);
 
 /*
- * [loop], also from a worker thread; at most one change of a node at a time. A change of a parameter is made by one
- * function. A swap is made by `load` and `ready`; between them the caller fetches a snapshot of the live state
- * (SRV_COMMAND_SNAPSHOT) if srv_swap_wants_snapshot. If `ready` fails, the caller must still free the change. OTO_CONFLICT:
- * the node was changed after the base was made.
+ * [loop], also from a worker thread; at most one change of a node at a time. A change is made from what the node runs at the
+ * time of the call: if another change of that node is applied first, this one is refused with OTO_CONFLICT; make it again.
+ * A change of a parameter is made by one function. A swap is made by `load` and `ready`; between them the caller fetches a
+ * snapshot of the live state (SRV_COMMAND_SNAPSHOT) if srv_swap_wants_snapshot. If `ready` fails, the caller must still free
+ * the change.
  */
-enum oto_status srv_sim_change_parameter(const struct srv_sim *sim, const struct srv_change_base *base, const char *key,
-                                         const char *yaml, struct srv_node_change **change, struct oto_error *error);
-enum oto_status srv_sim_swap_load(const struct srv_sim *sim, const struct srv_change_base *base,
-                                  const struct srv_swap_options *options, struct srv_node_change **change,
-                                  struct oto_error *error);
-enum oto_status srv_sim_swap_ready(const struct srv_sim *sim, const struct srv_change_base *base,
-                                   struct srv_node_change *change, struct oto_error *error);
+enum oto_status srv_sim_change_parameter(const struct srv_sim *sim, uint32_t node, const char *key, const char *yaml,
+                                         struct srv_node_change **change, struct oto_error *error);
+enum oto_status srv_sim_swap_load(const struct srv_sim *sim, uint32_t node, const struct srv_swap_options *options,
+                                  struct srv_node_change **change, struct oto_error *error);
+enum oto_status srv_sim_swap_ready(const struct srv_sim *sim, struct srv_node_change *change, struct oto_error *error);
 
-enum oto_status srv_change_make_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
+/* For the runners: binds the new parameter, which the runner then prepares where it runs the instance. */
+enum oto_status srv_change_bind_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
                                           struct srv_node_change **change, struct oto_error *error);
-/* Steps 1 and 2 of a swap: stages, checks and maps the file; compares ports, kind and state; binds the parameters. */
-enum oto_status srv_change_load_plugin(const struct srv_change_base *base, const struct srv_swap_options *options,
-                                       struct srv_change **change, struct oto_error *error);
-/* Steps 3 and 4: `try` runs the probe on `feed`; then `ready` runs the first code of the plugin in this process. */
-enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_feed *feed, struct srv_change *change,
-                               struct oto_error *error);
-enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change,
+/* For the runners: makes the candidate's instance; unless it is prepared_later, this runs the plugin's first code. */
+enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, bool prepared_later,
                                  struct oto_error *error);
 
 /* Sets the parameters of a candidate: those of the node, a part, a file, or the previous plugin. */

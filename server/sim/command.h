@@ -99,6 +99,12 @@ struct srv_reply {
     uint64_t revision;
 };
 
+/* The reason of a refusal; without one the text of the status. */
+static inline const char *srv_reply_reason(const struct srv_reply *reply)
+{
+    return reply->reason != NULL ? reply->reason : oto_status_text(reply->status);
+}
+
 /* Refuses a command. Returns true: the reply can be sent. */
 static inline bool srv_reply_refuse(struct srv_reply *reply, enum oto_status status, const char *reason)
 {

@@ -16,7 +16,7 @@ static enum oto_status refused(const struct srv_reply *reply, const char *what, 
 {
     return reply->status == OTO_OK ? OTO_OK
                                    : oto_fail(error, reply->status, "%s of '%.96s': %s", what, node,
-                                              reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+                                              srv_reply_reason(reply));
 }
 
 enum oto_status oto_sim_set(struct oto_sim *sim, const char *node, const char *param, const char *yaml,
@@ -25,17 +25,12 @@ enum oto_status oto_sim_set(struct oto_sim *sim, const char *node, const char *p
     const uint32_t mode = srv_fpu_read();
     struct oto_error unused = {0};
     error = error != NULL ? error : &unused;
-    struct srv_change_base base = {0};
     struct srv_node_change *change = NULL;
     const uint32_t index = srv_sim_node_find(sim->sim, node, error);
     if (index == UINT32_MAX) {
         return OTO_NOT_FOUND;
     }
-    enum oto_status status = srv_change_base_of(sim->sim, index, &base, error);
-    if (status == OTO_OK) {
-        status = srv_sim_change_parameter(sim->sim, &base, param, yaml, &change, error);
-    }
-    srv_change_base_finish(&base);
+    enum oto_status status = srv_sim_change_parameter(sim->sim, index, param, yaml, &change, error);
     if (status == OTO_OK) {
         const struct srv_command command = {.kind = SRV_COMMAND_PARAMS, .change = change};
         struct srv_reply reply = {.kind = command.kind, .change = change, .tick = sim->sim->tick};
@@ -70,21 +65,6 @@ static enum oto_status command_node(struct oto_sim *sim, enum srv_command_kind k
     return refused(&reply, "swap", node, error);
 }
 
-static enum oto_status make_swap(struct oto_sim *sim, uint32_t index, const struct srv_swap_options *options,
-                                 struct srv_node_change **change, struct oto_error *error)
-{
-    struct srv_change_base base = {0};
-    enum oto_status status = srv_change_base_of(sim->sim, index, &base, error);
-    if (status == OTO_OK) {
-        status = srv_sim_swap_load(sim->sim, &base, options, change, error);
-    }
-    if (status == OTO_OK) {
-        status = srv_sim_swap_ready(sim->sim, &base, *change, error);
-    }
-    srv_change_base_finish(&base);
-    return status;
-}
-
 /* True: the simulator owns the change until its shadow or probation is over. */
 static bool apply_swap(struct oto_sim *sim, struct srv_node_change *change, struct srv_reply *reply)
 {
@@ -105,7 +85,10 @@ enum oto_status oto_sim_swap_as_(struct oto_sim *sim, uint32_t index, const char
     const uint32_t mode = srv_fpu_read();
     struct srv_node_change *change = NULL;
     srv_fpu_pin();
-    enum oto_status status = make_swap(sim, index, options, &change, error);
+    enum oto_status status = srv_sim_swap_load(sim->sim, index, options, &change, error);
+    if (status == OTO_OK) {
+        status = srv_sim_swap_ready(sim->sim, change, error);
+    }
     bool kept = false;
     if (status == OTO_OK) {
         struct srv_reply reply = {.kind = SRV_COMMAND_SWAP, .change = change, .tick = sim->sim->tick};

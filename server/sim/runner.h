@@ -49,11 +49,11 @@ extern const struct srv_runner srv_runner_direct, srv_runner_batch, srv_runner_p
  * What happens beside the steps of a node: in its plugin host if it has one, else in this process. Operations without an
  * effect on nodes in this process do nothing for them.
  */
-bool srv_runner_is_remote(const struct srv_node *node);
 void srv_runner_control(struct srv_sim *sim, struct srv_node *motion, const double *values); /* controls of a motion */
 /* The sample that waits for the next tick; NULL: the node publishes its samples in their own tick. */
 struct srv_sample *srv_runner_waiting(const struct srv_sim *sim, const struct srv_node *node);
-/* Swaps, in the order in which swap.c calls them. The first two may be called while the node runs. [loop] */
+/* Swaps, in the order in which swap.c calls them. The first three may be called while the node runs. [loop] */
+const char *srv_runner_refuse_swaps(const struct srv_node *node); /* why no plugin of the node can be swapped; NULL: one can */
 enum oto_status srv_runner_make_parameter(const struct srv_sim *sim, const struct srv_change_base *base, const char *key,
                                           const char *yaml, struct srv_node_change **change, struct oto_error *error);
 enum oto_status srv_runner_make_candidate(const struct srv_sim *sim, const struct srv_change_base *base, struct srv_change *change,

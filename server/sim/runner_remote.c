@@ -58,11 +58,6 @@ const struct srv_runner srv_runner_remote = {
 
 /* ---- beside the steps: where the instance of a node lives ---- */
 
-bool srv_runner_is_remote(const struct srv_node *node)
-{
-    return node->member != NULL;
-}
-
 static void give_controls(struct srv_instance *instance, const double *values)
 {
     const struct oto_control_extension *control = oto_plugin_control(instance->plugin);
@@ -89,19 +84,45 @@ struct srv_sample *srv_runner_waiting(const struct srv_sim *sim, const struct sr
     return node->member != NULL ? sim->remote->waiting(node->member) : NULL;
 }
 
+const char *srv_runner_refuse_swaps(const struct srv_node *node)
+{
+    if (srv_external_is(node->config->plugin)) {
+        return "is moved by a participant: it has no plugin that could be swapped";
+    }
+    return node->member != NULL && oto_plugin_motion(node->config->plugin) != NULL
+               ? "is a motion in a plugin host, where motions are not swapped; without `isolation` it is accepted"
+               : NULL;
+}
+
+/* Binds and prepares a new parameter of an instance in this process. */
+static enum oto_status make_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
+                                      struct srv_node_change **change, struct oto_error *error)
+{
+    enum oto_status status = srv_change_bind_parameter(base, key, yaml, change, error);
+    if (status == OTO_OK) {
+        status = srv_instance_prepare(&((struct srv_change *)(void *)*change)->instance, NULL, NULL, error);
+    }
+    if (status != OTO_OK) {
+        (void)srv_change_free(*change);
+        *change = NULL;
+    }
+    return status;
+}
+
 enum oto_status srv_runner_make_parameter(const struct srv_sim *sim, const struct srv_change_base *base, const char *key,
                                           const char *yaml, struct srv_node_change **change, struct oto_error *error)
 {
     struct srv_member *member = sim->nodes[base->node].member;
     return member != NULL ? sim->remote->make_parameter(member, base, key, yaml, change, error)
-                          : srv_change_make_parameter(base, key, yaml, change, error);
+                          : make_parameter(base, key, yaml, change, error);
 }
 
 enum oto_status srv_runner_make_candidate(const struct srv_sim *sim, const struct srv_change_base *base, struct srv_change *change,
                                           struct oto_error *error)
 {
     struct srv_member *member = sim->nodes[base->node].member;
-    return member != NULL ? sim->remote->make_candidate(member, base, change, error) : OTO_OK;
+    return member != NULL ? sim->remote->make_candidate(member, base, change, error)
+                          : srv_change_ready(base, change, false, error);
 }
 
 const char *srv_runner_swap_conflict(const struct srv_sim *sim, const struct srv_node *node, struct srv_change *change)

@@ -54,6 +54,8 @@ struct srv_sim_hooks {
     void (*over_budget)(void *context, uint32_t node);
     /* Reads CLOCK_MONOTONIC, to measure the steps of a candidate; NULL: they are not measured and no budget applies. */
     int64_t (*now_ns)(void);
+    /* Fills what the node base->node runs (srv_change_base_fill), for a world that ticks meanwhile; NULL: the node is read. */
+    void (*fill_base)(void *context, struct srv_change_base *base);
     /* Whether the calling thread may call [tick] functions; asserted in debug builds. */
     bool (*may_tick)(const void *context);
     /* Calls work(work_context, lane) for every lane from 0 on, lane 0 on the calling thread, and returns when all are done. */

@@ -16,6 +16,8 @@
 #include "base/text.h"
 #include "sim/swap_private.h"
 
+#define FILL_INSTANTS 64u /* instants that are filled at each boundary */
+
 static struct srv_node *node_of(struct srv_sim *sim, const struct srv_change *change)
 {
     return &sim->nodes[change->open.node];
@@ -228,6 +230,58 @@ static bool flip_now(struct srv_sim *sim, struct srv_node *node, struct srv_chan
     return flip(sim, node, change, reply);
 }
 
+/* ---- the history of a vehicle whose present motion needs none, for the motion that takes over ---- */
+
+static void fill_one(const struct srv_vehicle *vehicle, struct srv_history *history, uint64_t m)
+{
+    const struct srv_node *motion = vehicle->motion;
+    struct oto_truth_record truth;
+    uint64_t rest;
+    struct oto_instant at;
+    at.t_ns = srv_instant_ns(m, history->rate_num, history->rate_den, &rest);
+    at.sub_ns = (double)rest / (double)history->rate_num;
+    memset(&truth, 0, sizeof truth);
+    const bool known =
+        !motion->live.quarantined && motion->live.evaluate(&motion->live.abi, at, &truth) == OTO_STEP_OK;
+    srv_history_put(history, m, m == 0 ? &vehicle->truth_zero : known ? &truth : &vehicle->truth);
+}
+
+static struct srv_history history_of(const struct srv_sim *sim, const struct srv_change *change)
+{
+    const struct srv_clock_config *clock = &sim->config->clock;
+    return (struct srv_history){.records = change->history,
+                                .mask = srv_history_capacity(clock->rate_num, clock->rate_den) - 1,
+                                .rate_num = clock->rate_num,
+                                .rate_den = clock->rate_den};
+}
+
+/*
+ * Fills the history of the node's vehicle: some instants at each boundary, from the first boundary of the swap backwards,
+ * and the truths since. True: one second is complete.
+ */
+static bool fill_history(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
+{
+    struct srv_vehicle *vehicle = srv_trial_vehicle(sim, node);
+    struct srv_history history = history_of(sim, change);
+    struct srv_trial *trial = &change->trial;
+    srv_history_put(&history, sim->schedule.n, &vehicle->truth);
+    const uint64_t first = trial->fill_from;
+    const uint64_t second = history.rate_num / history.rate_den + 2;
+    const uint64_t least = first < second ? first : second;
+    for (uint32_t i = 0; i < FILL_INSTANTS && trial->filled <= least; i++, trial->filled++) {
+        const uint64_t m = first - trial->filled;
+        if (m + history.mask >= sim->schedule.n) { /* otherwise a newer truth has its slot by now */
+            fill_one(vehicle, &history, m);
+        }
+    }
+    if (trial->filled <= least) {
+        return false;
+    }
+    vehicle->history = history;
+    change->history = NULL;
+    return true;
+}
+
 /* ---- begin ---- */
 
 static bool begin_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
@@ -260,9 +314,9 @@ static bool have_history(struct srv_sim *sim, struct srv_node *node, struct srv_
     }
     const bool paced = change->pace == SRV_SWAP_PACED || (change->pace == SRV_SWAP_BY_MODE && sim->paced);
     change->trial.fill_from = sim->schedule.n;
-    bool filled = srv_trial_fill(sim, node, change);
+    bool filled = fill_history(sim, node, change);
     while (!filled && !paced) {
-        filled = srv_trial_fill(sim, node, change);
+        filled = fill_history(sim, node, change);
     }
     return filled;
 }
@@ -326,7 +380,7 @@ static void advance(struct srv_sim *sim, struct srv_change *change)
     struct srv_node *node = node_of(sim, change);
     struct srv_reply *reply = &trial->reply;
     bool answered = false;
-    if (trial->phase == SRV_TRIAL_FILLING && srv_trial_fill(sim, node, change)) {
+    if (trial->phase == SRV_TRIAL_FILLING && fill_history(sim, node, change)) {
         answered = begin_shadow(sim, node, change, reply);
     } else if (trial->phase == SRV_TRIAL_SHADOW && trial->failure != NULL) {
         answered = refuse(sim, node, change, OTO_PLUGIN, trial->failure, reply);

@@ -1,4 +1,4 @@
-/* Shared by the files of a swap in progress (swap.c, runner_pair.c, swap_history.c). [tick] */
+/* Shared by the files of a swap in progress (swap.c, runner_pair.c). [tick] */
 #ifndef SRV_WORLD_TRIAL_PRIVATE_H
 #define SRV_WORLD_TRIAL_PRIVATE_H
 
@@ -27,11 +27,5 @@ struct srv_pair_side srv_pair_resident(const struct srv_sim *sim, struct srv_nod
 
 /* Ends a probation by a roll-back: the previous plugin is live again. `why`: static text. */
 void srv_trial_roll_back(struct srv_sim *sim, struct srv_node *node, const char *why);
-
-/*
- * Fills the history of the node's vehicle: some instants at each boundary, from the first boundary of the swap backwards,
- * and the truths since. True: one second is complete.
- */
-bool srv_trial_fill(struct srv_sim *sim, struct srv_node *node, struct srv_change *change);
 
 #endif

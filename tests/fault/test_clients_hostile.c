@@ -12,46 +12,20 @@
 #include "otolith/records.h"
 #include "world_process.h"
 
-struct fixture {
-    struct world_process world;
-    struct oto_client *client;
-};
-
-static int start(void **state, const char *const *arguments)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    world_make(&f->world, NULL);
-    world_start(&f->world, arguments);
-    f->client = world_attach(&f->world, "test");
-    *state = f;
-    return 0;
-}
-
 static int set_up(void **state)
 {
     static const char *const arguments[] = {"--no-publish", NULL};
-    return start(state, arguments);
+    return world_attached_set_up(state, NULL, arguments) != NULL ? 0 : -1;
 }
 
 static int set_up_fast(void **state)
 {
     static const char *const arguments[] = {"--no-publish", "--mode=asap", "--start-paused", NULL};
-    return start(state, arguments);
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    oto_client_close(f->client);
-    const int code = world_stop(&f->world);
-    const bool left = world_left_something(&f->world);
-    world_remove(&f->world);
-    free(f);
-    return code == 0 && !left ? 0 : -1;
+    return world_attached_set_up(state, NULL, arguments) != NULL ? 0 : -1;
 }
 
 /* The world still ticks, and the control socket answers. */
-static void assert_well(const struct fixture *f)
+static void assert_well(const struct world_attached *f)
 {
     struct oto_error error = {0};
     struct oto_reply reply;
@@ -59,7 +33,7 @@ static void assert_well(const struct fixture *f)
     assert_ok(oto_control_info(f->client, &reply, &error), error);
 }
 
-static int dial(const struct fixture *f)
+static int dial(const struct world_attached *f)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/otolith/w/control.sock", f->world.root);
@@ -71,7 +45,7 @@ static int dial(const struct fixture *f)
 
 static void a_thousand_clients_are_told_so_and_the_world_goes_on(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     enum { MANY = 950 };
     static int fds[MANY];
     uint32_t told = 0;
@@ -99,7 +73,7 @@ static void a_thousand_clients_are_told_so_and_the_world_goes_on(void **state)
 
 static void silent_connections_lose_their_place(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     int fds[63];
     for (int i = 0; i < 63; i++) {
         fds[i] = dial(f);
@@ -160,7 +134,7 @@ static void end_reader(pid_t pid)
 
 static void readers_killed_and_stopped_in_the_middle_disturb_nobody(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     for (int round = 0; round < 5; round++) {
         pid_t pids[4];
         for (int i = 0; i < 4; i++) {
@@ -187,7 +161,7 @@ static void readers_killed_and_stopped_in_the_middle_disturb_nobody(void **state
 
 static void a_lossless_reader_that_is_killed_releases_the_tick(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     struct oto_reply reply;
     struct oto_error error = {0};
     const pid_t pid = spawn_reader("--lossless");
@@ -201,7 +175,7 @@ static void a_lossless_reader_that_is_killed_releases_the_tick(void **state)
 
 static void a_lossless_reader_that_is_stopped_is_demoted(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     struct oto_reply reply;
     struct oto_error error = {0};
     const pid_t pid = spawn_reader("--lossless");
@@ -216,7 +190,7 @@ static void a_lossless_reader_that_is_stopped_is_demoted(void **state)
 
 static void descriptors_of_the_server_come_back(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     for (int round = 0; round < 200; round++) {
         struct oto_client *client = world_attach(&f->world, "guest");
         oto_client_close(client);
@@ -228,7 +202,7 @@ static void descriptors_of_the_server_come_back(void **state)
     assert_well(f);
 }
 
-#define with(test, start) cmocka_unit_test_setup_teardown(test, start, tear_down)
+#define with(test, start) cmocka_unit_test_setup_teardown(test, start, world_attached_tear_down)
 
 int main(int argc, char **argv)
 {

@@ -14,12 +14,6 @@
 #define STORM 200
 #define SILENT 30
 
-struct fixture {
-    struct world_process world;
-    struct oto_client *client;
-    char ipc[256];
-};
-
 static const char *const yaml = "world: w\n"
                                 "seed: 7\n"
                                 "clock: {rate_hz: 1000}\n"
@@ -33,25 +27,10 @@ static const char *const yaml = "world: w\n"
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    world_make(&f->world, yaml);
-    world_start(&f->world, NULL);
-    f->client = world_attach(&f->world, "test");
+    struct world_attached *f = world_attached_set_up(state, yaml, NULL);
     world_endpoint(&f->world, f->client, 0, f->ipc, sizeof f->ipc);
     wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 2); /* this test and the publisher: no connection is about to be closed */
-    *state = f;
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    oto_client_close(f->client);
-    const int code = world_stop(&f->world);
-    const bool left = world_left_something(&f->world);
-    world_remove(&f->world);
-    free(f);
-    return code == 0 && !left ? 0 : -1;
 }
 
 /* ---- descriptors ---- */
@@ -84,14 +63,14 @@ static void give_descriptors(pid_t pid, const struct rlimit *old)
 
 /* ---- facts ---- */
 
-static pid_t publisher_pid(const struct fixture *f)
+static pid_t publisher_pid(const struct world_attached *f)
 {
     char text[32];
     world_info(f->client, "publisher_pid", text, sizeof text);
     return (pid_t)strtol(text, NULL, 10);
 }
 
-static void assert_same_publisher(const struct fixture *f, pid_t pid)
+static void assert_same_publisher(const struct world_attached *f, pid_t pid)
 {
     if (publisher_pid(f) != pid) {
         char *log = world_log(&f->world);
@@ -101,14 +80,14 @@ static void assert_same_publisher(const struct fixture *f, pid_t pid)
     }
 }
 
-static pid_t host_pid(const struct fixture *f)
+static pid_t host_pid(const struct world_attached *f)
 {
     char text[32];
     world_host_info(f->client, "lab", "pid", text, sizeof text);
     return (pid_t)strtol(text, NULL, 10);
 }
 
-static void assert_ticking(const struct fixture *f)
+static void assert_ticking(const struct world_attached *f)
 {
     world_advance(f->client, 10);
 }
@@ -120,7 +99,7 @@ static bool take(struct oto_subscriber *subscriber)
     return oto_subscriber_next(subscriber, 1, &sample, &error) == OTO_OK && sample.payload != NULL;
 }
 
-static struct oto_subscriber *subscribe(const struct fixture *f)
+static struct oto_subscriber *subscribe(const struct world_attached *f)
 {
     struct oto_subscriber *subscriber = NULL;
     struct oto_error error = {0};
@@ -128,7 +107,7 @@ static struct oto_subscriber *subscribe(const struct fixture *f)
     return subscriber;
 }
 
-static void assert_new_subscriber_is_served(const struct fixture *f)
+static void assert_new_subscriber_is_served(const struct world_attached *f)
 {
     struct oto_subscriber *subscriber = subscribe(f);
     wait_for(take(subscriber));
@@ -147,7 +126,7 @@ static bool is_fresh(struct oto_reader *reader)
     return fresh;
 }
 
-static void assert_isolated_node_samples(const struct fixture *f)
+static void assert_isolated_node_samples(const struct world_attached *f)
 {
     struct oto_error error = {0};
     struct oto_reader reader = oto_reader_make(oto_client_find(f->client, "car/apart", &error), OTO_READ_FROM_NOW);
@@ -156,7 +135,7 @@ static void assert_isolated_node_samples(const struct fixture *f)
 
 /* ---- cases ---- */
 
-static void storm(const struct fixture *f, int *fds, unsigned count)
+static void storm(const struct world_attached *f, int *fds, unsigned count)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", f->ipc + strlen("ipc://"));
@@ -169,7 +148,7 @@ static void storm(const struct fixture *f, int *fds, unsigned count)
 
 static void a_publisher_without_descriptors_serves_those_it_has_and_later_others(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     static int fds[STORM];
     int silent[SILENT];
     for (rlim_t spare = 0; spare < 3; spare++) {
@@ -202,7 +181,7 @@ static void a_publisher_without_descriptors_serves_those_it_has_and_later_others
 /* The server starts its processes when descriptors are free again. */
 static void a_server_without_descriptors_starts_its_children_later(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     assert_isolated_node_samples(f);
     const pid_t publisher = publisher_pid(f), host = host_pid(f);
     const struct rlimit old = take_descriptors(f->world.pid, 0);
@@ -220,7 +199,7 @@ static void a_server_without_descriptors_starts_its_children_later(void **state)
 
 static void a_server_without_descriptors_refuses_and_says_why(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     struct oto_reply reply;
     struct oto_error error = {0};
     char path[96];
@@ -244,7 +223,7 @@ static void a_server_without_descriptors_refuses_and_says_why(void **state)
 
 static void a_plugin_host_without_descriptors_samples_on(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     assert_isolated_node_samples(f);
     const pid_t host = host_pid(f);
     const struct rlimit old = take_descriptors(host, 0);
@@ -255,7 +234,7 @@ static void a_plugin_host_without_descriptors_samples_on(void **state)
 }
 
 /* Whether the server logged a message about descriptors after the first `*seen` bytes. */
-static bool complains(const struct fixture *f, size_t *seen)
+static bool complains(const struct world_attached *f, size_t *seen)
 {
     char *log = world_log(&f->world);
     const bool found = strstr(log + *seen, "oo many open files") != NULL;
@@ -267,7 +246,7 @@ static bool complains(const struct fixture *f, size_t *seen)
 /* As `ulimit -n` before the start: too few descriptors end the start with a sentence, not with a library's abort(). */
 static void a_server_with_too_few_descriptors_says_so_and_leaves_nothing(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     oto_client_close(f->client);
     f->client = NULL;
     assert_int_equal(world_stop(&f->world), 0);
@@ -289,7 +268,7 @@ static void a_server_with_too_few_descriptors_says_so_and_leaves_nothing(void **
     }
 }
 
-#define with(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define with(test) cmocka_unit_test_setup_teardown(test, set_up, world_attached_tear_down)
 
 int main(void)
 {

@@ -12,21 +12,11 @@
 #include "otolith/records.h"
 #include "world_process.h"
 
-struct fixture {
-    struct world_process world;
-    struct oto_client *client;
-    char ipc[256], tcp[256];
-};
-
 static int start(void **state, const char *const *arguments)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    world_make(&f->world, NULL);
-    world_start(&f->world, arguments);
-    f->client = world_attach(&f->world, "test");
+    struct world_attached *f = world_attached_set_up(state, NULL, arguments);
     world_endpoint(&f->world, f->client, 0, f->ipc, sizeof f->ipc);
     world_endpoint(&f->world, f->client, 1, f->tcp, sizeof f->tcp);
-    *state = f;
     return 0;
 }
 
@@ -41,21 +31,10 @@ static int set_up_asap(void **state)
     return start(state, asap);
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    oto_client_close(f->client);
-    const int code = world_stop(&f->world);
-    const bool left = world_left_something(&f->world);
-    world_remove(&f->world);
-    free(f);
-    return code == 0 && !left ? 0 : -1;
-}
-
 static const unsigned char sub_handshake[8] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};
 static const unsigned char req_handshake[8] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
 
-static int dial_ipc(const struct fixture *f)
+static int dial_ipc(const struct world_attached *f)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", f->ipc + strlen("ipc://"));
@@ -65,7 +44,7 @@ static int dial_ipc(const struct fixture *f)
     return fd;
 }
 
-static int dial_tcp(const struct fixture *f)
+static int dial_tcp(const struct world_attached *f)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     address.sin_port = htons((uint16_t)strtoul(strrchr(f->tcp, ':') + 1, NULL, 10));
@@ -75,7 +54,7 @@ static int dial_tcp(const struct fixture *f)
     return fd;
 }
 
-typedef int dial_function(const struct fixture *f);
+typedef int dial_function(const struct world_attached *f);
 static dial_function *const dials[] = {dial_ipc, dial_tcp};
 
 static bool take(struct oto_subscriber *subscriber, struct oto_wire_sample *sample)
@@ -93,7 +72,7 @@ static struct oto_subscriber *subscribe(const char *url)
 }
 
 /* A new subscriber on each listener gets samples; the restart may take some seconds. */
-static void assert_served(const struct fixture *f)
+static void assert_served(const struct world_attached *f)
 {
     const char *const urls[] = {f->ipc, f->tcp};
     for (size_t i = 0; i < 2; i++) {
@@ -104,7 +83,7 @@ static void assert_served(const struct fixture *f)
     }
 }
 
-static long publisher_pid(const struct fixture *f)
+static long publisher_pid(const struct world_attached *f)
 {
     char text[32];
     world_info(f->client, "publisher_pid", text, sizeof text);
@@ -138,7 +117,7 @@ static long status_kb(long pid, const char *key)
 
 static void connect_and_close_a_thousand_times(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     for (int i = 0; i < 1000; i++) {
         (void)close(dials[i % 2](f));
     }
@@ -148,7 +127,7 @@ static void connect_and_close_a_thousand_times(void **state)
 
 static void half_a_handshake_a_thousand_times(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     for (int i = 0; i < 1000; i++) {
         const int fd = dials[i % 2](f);
         (void)send(fd, sub_handshake, 1 + (size_t)i % 7, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -159,7 +138,7 @@ static void half_a_handshake_a_thousand_times(void **state)
 
 static void silent_connections_take_no_place(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     enum { SILENT = 200 };
     int fds[SILENT];
     for (int i = 0; i < SILENT; i++) {
@@ -173,7 +152,7 @@ static void silent_connections_take_no_place(void **state)
 
 static void wrong_protocols_are_closed(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     for (int i = 0; i < 20; i++) {
         const int fd = dials[i % 2](f);
         char byte[64];
@@ -191,7 +170,7 @@ static void wrong_protocols_are_closed(void **state)
 /* After a good handshake: a header that claims 4 GiB, and a small message, which a pub does not want either. */
 static void lengths_and_messages_to_the_publisher_are_refused(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     static const unsigned char huge[2][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0}};
     static const unsigned char small[2][13] = {{1, 0, 0, 0, 0, 0, 0, 0, 4, 'a', 'b', 'c', 'd'},
                                                {0, 0, 0, 0, 0, 0, 0, 4, 'a', 'b', 'c', 'd'}};
@@ -234,7 +213,7 @@ static uint32_t open_descriptors_of(long pid)
 /* A subscriber that connects and never reads: the others get their frames, and the publisher's memory is bounded. */
 static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     int fds[4];
     for (size_t i = 0; i < 4; i++) {
         fds[i] = dials[i % 2](f);
@@ -258,7 +237,7 @@ static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
 /* In mode asap a frame has a hundred times the samples that it has in real time. */
 static void many_that_never_read_take_no_more_memory_in_asap(void **state)
 {
-    const struct fixture *f = *state;
+    const struct world_attached *f = *state;
     enum { SILENT = 60 };
     int fds[SILENT];
     for (size_t i = 0; i < SILENT; i++) {
@@ -276,7 +255,7 @@ static void many_that_never_read_take_no_more_memory_in_asap(void **state)
 
 static void more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kept(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     enum { MANY = 200 };
     int fds[MANY];
     struct oto_subscriber *first = subscribe(f->ipc);
@@ -303,7 +282,7 @@ static void more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kep
 /* nng 1.5.2 keeps data of each, which would stop the listener: the publisher restarts before that. */
 static void short_subscribers_by_the_thousand_do_not_use_up_the_descriptors(void **state)
 {
-    const struct fixture *f = *state;
+    const struct world_attached *f = *state;
     for (int i = 0; i < 3000; i++) {
         const int fd = dial_ipc(f);
         (void)send(fd, sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
@@ -323,7 +302,7 @@ static bool has_been_stopped_for_a_while(int64_t since_ms)
  * pause. */
 static void a_publisher_that_was_stopped_goes_on(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     struct oto_subscriber *subscriber = subscribe(f->ipc);
     struct oto_wire_sample sample;
     wait_for(take(subscriber, &sample));
@@ -352,7 +331,7 @@ static void a_publisher_that_was_stopped_goes_on(void **state)
     oto_subscriber_close(subscriber);
 }
 
-static bool has_another_publisher(const struct fixture *f, long than)
+static bool has_another_publisher(const struct world_attached *f, long than)
 {
     const long pid = publisher_pid(f);
     return pid != 0 && pid != than;
@@ -361,14 +340,14 @@ static bool has_another_publisher(const struct fixture *f, long than)
 /* As when nng holds its thread for good. */
 static void a_publisher_that_hangs_is_replaced(void **state)
 {
-    struct fixture *f = *state;
+    struct world_attached *f = *state;
     const long pid = publisher_pid(f);
     assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
     wait_for(has_another_publisher(f, pid));
     assert_served(f);
 }
 
-#define served(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define served(test) cmocka_unit_test_setup_teardown(test, set_up, world_attached_tear_down)
 
 int main(void)
 {
@@ -379,7 +358,7 @@ int main(void)
         served(wrong_protocols_are_closed),
         served(lengths_and_messages_to_the_publisher_are_refused),
         served(a_subscriber_that_never_reads_disturbs_nobody),
-        cmocka_unit_test_setup_teardown(many_that_never_read_take_no_more_memory_in_asap, set_up_asap, tear_down),
+        cmocka_unit_test_setup_teardown(many_that_never_read_take_no_more_memory_in_asap, set_up_asap, world_attached_tear_down),
         served(more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kept),
         served(short_subscribers_by_the_thousand_do_not_use_up_the_descriptors),
         served(a_publisher_that_was_stopped_goes_on),

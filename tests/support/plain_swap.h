@@ -4,13 +4,13 @@
 
 #include "daemon/thread/engine.h"
 
-static inline enum oto_status make_plain_swap(const struct srv_engine *engine, uint32_t node, const char *path,
+static inline enum oto_status make_plain_swap(struct srv_engine *engine, uint32_t node, const char *path,
                                               struct srv_node_change **change, struct oto_error *error)
 {
     const struct srv_swap_options options = {.plugin = path};
-    enum oto_status status = srv_swap_load(engine, node, &options, change, error);
+    enum oto_status status = srv_sim_swap_load(srv_engine_sim(engine), node, &options, change, error);
     if (status == OTO_OK) {
-        status = srv_swap_ready(engine, *change, error);
+        status = srv_sim_swap_ready(srv_engine_sim(engine), *change, error);
         if (status != OTO_OK) {
             (void)srv_change_free(*change);
             *change = NULL;

@@ -268,3 +268,24 @@ void world_endpoint(struct world_process *world, struct oto_client *client, unsi
 {
     wait_for(!has_exited(world) && try_endpoint(client, index, url, bytes));
 }
+
+struct world_attached *world_attached_set_up(void **state, const char *yaml, const char *const *arguments)
+{
+    struct world_attached *attached = calloc(1, sizeof *attached);
+    world_make(&attached->world, yaml);
+    world_start(&attached->world, arguments);
+    attached->client = world_attach(&attached->world, "test");
+    *state = attached;
+    return attached;
+}
+
+int world_attached_tear_down(void **state)
+{
+    struct world_attached *attached = *state;
+    oto_client_close(attached->client);
+    const int code = world_stop(&attached->world);
+    const bool left = world_left_something(&attached->world);
+    world_remove(&attached->world);
+    free(attached);
+    return code == 0 && !left ? 0 : -1;
+}

@@ -28,6 +28,15 @@ extern const char *const world_yaml;
 int world_set_up(void **state, const char *yaml);
 int world_tear_down(void **state);
 
+/* Before and after a test whose state is a running world with a client; the server must end in order and leave nothing. */
+struct world_attached {
+    struct world_process world;
+    struct oto_client *client;
+    char ipc[256], tcp[256]; /* for the test */
+};
+struct world_attached *world_attached_set_up(void **state, const char *yaml, const char *const *arguments);
+int world_attached_tear_down(void **state);
+
 /* Makes the directory and writes the world file (yaml NULL: world_yaml). */
 void world_make(struct world_process *world, const char *yaml);
 /* Starts otolithd FILE arguments… (a list that ends with NULL; NULL: none) and returns at once. */

@@ -64,10 +64,7 @@ static void put_judgement(struct oto_json *json, const struct allan_column *colu
     oto_json_open(json, "gauss_markov", '[');
     for (int k = 0; k < FIT_MARKOVS && column->is_off; k++) {
         if (column->model.markov_u[k] > 0.0) {
-            oto_json_open(json, NULL, '[');
-            oto_json_number(json, NULL, column->model.markov_s[k]);
-            oto_json_number(json, NULL, column->model.markov_u[k]);
-            oto_json_close(json, ']');
+            oto_json_numbers(json, NULL, (double[]){column->model.markov_s[k], column->model.markov_u[k]}, 2);
         }
     }
     oto_json_close(json, ']');

@@ -19,34 +19,26 @@ const char *calibrate_state_name(uint32_t state)
     return state < sizeof names / sizeof *names ? names[state] : "INVALID";
 }
 
-static void print_triple(FILE *to, const char *key, const double *values)
-{
-    (void)fprintf(to, "\"%s\": [", key);
-    for (int i = 0; i < 3; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_number(to, values[i]);
-    }
-    (void)fputs("], ", to);
-}
-
 void calibrate_print_json(FILE *to, const struct oto_mount_calibration_record *result)
 {
-    (void)fprintf(to, "{\"state\": \"%s\", \"percent\": ", calibrate_state_name(result->state));
-    oto_json_put_number(to, result->percent);
-    (void)fputs(", ", to);
-    print_triple(to, "rpy_deg", result->rpy_deg);
-    print_triple(to, "bound_3sigma_deg", result->bound_3sigma_deg);
-    (void)fputs("\"seconds\": ", to);
-    oto_json_put_number(to, result->seconds);
-    (void)fputs(", \"axes\": {", to);
+    struct oto_json json = {.to = to};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "state", calibrate_state_name(result->state));
+    oto_json_number(&json, "percent", result->percent);
+    oto_json_numbers(&json, "rpy_deg", result->rpy_deg, 3);
+    oto_json_numbers(&json, "bound_3sigma_deg", result->bound_3sigma_deg, 3);
+    oto_json_number(&json, "seconds", result->seconds);
+    oto_json_open(&json, "axes", '{');
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
-        (void)fprintf(to, "%s\"%s\": {\"value\": ", i > 0 ? ", " : "", axis_names[i]);
-        oto_json_put_number(to, result->axis_value_deg[i]);
-        (void)fputs(", \"bound\": ", to);
-        oto_json_put_number(to, result->axis_bound_deg[i]);
-        (void)fprintf(to, ", \"accepted\": %s}", result->axis_accepted[i] != 0 ? "true" : "false");
+        oto_json_open(&json, axis_names[i], '{');
+        oto_json_number(&json, "value", result->axis_value_deg[i]);
+        oto_json_number(&json, "bound", result->axis_bound_deg[i]);
+        oto_json_flag(&json, "accepted", result->axis_accepted[i] != 0);
+        oto_json_close(&json, '}');
     }
-    (void)fputs("}}\n", to);
+    oto_json_close(&json, '}');
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 static const char *previous_text(uint32_t previous)

@@ -6,6 +6,7 @@
 #ifndef CLI_FIT_CALIBRATE_H
 #define CLI_FIT_CALIBRATE_H
 
+#include "base/json.h"
 #include "fit/fit.h"
 
 /* y = matrix x + bias, in the unit of the triad, with the standard errors. */
@@ -43,6 +44,6 @@ enum oto_status fit_temperature(struct fit_calibration *calibration, const char 
 void fit_calibration_write(FILE *to, const struct fit_calibration *calibration);
 void fit_calibration_report(FILE *to, const struct fit_calibration *calibration);
 /* Writes an object with a member for each result that exists. */
-void fit_calibration_json(FILE *to, const struct fit_calibration *calibration);
+void fit_calibration_json(struct oto_json *json, const char *key, const struct fit_calibration *calibration);
 
 #endif

@@ -1,74 +1,58 @@
 /* Calibration results as JSON. */
 #include "fit/calibrate.h"
-#include "json.h"
 
-static void put_row(FILE *to, const double *values, int count)
+static void put_rows(struct oto_json *json, const char *key, const double *values, uint32_t columns)
 {
-    for (int i = 0; i < count; i++) {
-        (void)fputs(i > 0 ? ", " : "[", to);
-        oto_json_put_number(to, values[i]);
+    oto_json_open(json, key, '[');
+    for (uint32_t i = 0; i < 3; i++) {
+        oto_json_numbers(json, NULL, values + i * columns, columns);
     }
-    (void)fputc(']', to);
+    oto_json_close(json, ']');
 }
 
-static void put_rows(FILE *to, const char *key, const double *values, int columns)
-{
-    (void)fprintf(to, ", \"%s\": [", key);
-    for (int i = 0; i < 3; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        put_row(to, values + i * columns, columns);
-    }
-    (void)fputc(']', to);
-}
-
-static void put_affine(FILE *to, const char *key, const struct fit_affine *affine, const char *unit, bool *first)
+static void put_affine(struct oto_json *json, const char *key, const struct fit_affine *affine, const char *unit)
 {
     if (!affine->is_there) {
         return;
     }
-    (void)fprintf(to, "%s\"%s\": {\"unit\": \"%s\"", *first ? "" : ", ", key, unit);
-    *first = false;
-    put_rows(to, "matrix", &affine->matrix[0][0], 3);
-    put_rows(to, "matrix_standard_error", &affine->matrix_se[0][0], 3);
-    (void)fputs(", \"bias\": ", to);
-    put_row(to, affine->bias, 3);
-    (void)fputs(", \"bias_standard_error\": ", to);
-    put_row(to, affine->bias_se, 3);
-    (void)fputs(", \"residual_rms\": ", to);
-    put_row(to, affine->rms, 3);
-    (void)fputc('}', to);
+    oto_json_open(json, key, '{');
+    oto_json_text(json, "unit", unit);
+    put_rows(json, "matrix", &affine->matrix[0][0], 3);
+    put_rows(json, "matrix_standard_error", &affine->matrix_se[0][0], 3);
+    oto_json_numbers(json, "bias", affine->bias, 3);
+    oto_json_numbers(json, "bias_standard_error", affine->bias_se, 3);
+    oto_json_numbers(json, "residual_rms", affine->rms, 3);
+    oto_json_close(json, '}');
 }
 
-static void put_thermal(FILE *to, enum oto_part_triad id, const struct fit_thermal *thermal, bool *first)
+static void put_thermal(struct oto_json *json, enum oto_part_triad id, const struct fit_thermal *thermal)
 {
-    const double range_degc[2] = {thermal->from_degc, thermal->to_degc};
     if (!thermal->is_there) {
         return;
     }
-    (void)fprintf(to, "%s\"%s\": {\"range_degc\": ", *first ? "" : ", ", oto_part_triad_name(id));
-    *first = false;
-    put_row(to, range_degc, 2);
-    put_rows(to, "coefficients", &thermal->c[0][0], 4); /* of the powers 0 to 3 of T - 25 degC */
-    put_rows(to, "standard_error", &thermal->se[0][0], 4);
-    (void)fputc('}', to);
+    oto_json_open(json, oto_part_triad_name(id), '{');
+    oto_json_numbers(json, "range_degc", (double[]){thermal->from_degc, thermal->to_degc}, 2);
+    put_rows(json, "coefficients", &thermal->c[0][0], 4); /* of the powers 0 to 3 of T - 25 degC */
+    put_rows(json, "standard_error", &thermal->se[0][0], 4);
+    oto_json_close(json, '}');
 }
 
-void fit_calibration_json(FILE *to, const struct fit_calibration *calibration)
+void fit_calibration_json(struct oto_json *json, const char *key, const struct fit_calibration *calibration)
 {
-    bool first = true, first_triad = true, any = false;
-    (void)fputc('{', to);
-    put_affine(to, "accelerometer", &calibration->accelerometer, "m/s2", &first);
-    put_affine(to, "gyroscope", &calibration->gyroscope, "rad/s", &first);
-    put_affine(to, "g_sensitivity", &calibration->g_sensitivity, "rad/s", &first);
+    bool any = false;
+    oto_json_open(json, key, '{');
+    put_affine(json, "accelerometer", &calibration->accelerometer, "m/s2");
+    put_affine(json, "gyroscope", &calibration->gyroscope, "rad/s");
+    put_affine(json, "g_sensitivity", &calibration->g_sensitivity, "rad/s");
     for (int id = 0; id < OTO_PART_TRIADS; id++) {
         any = any || calibration->thermal[id].is_there;
     }
     if (any) {
-        (void)fprintf(to, "%s\"temperature\": {", first ? "" : ", ");
+        oto_json_open(json, "temperature", '{');
         for (int id = 0; id < OTO_PART_TRIADS; id++) {
-            put_thermal(to, (enum oto_part_triad)id, &calibration->thermal[id], &first_triad);
+            put_thermal(json, (enum oto_part_triad)id, &calibration->thermal[id]);
         }
-        (void)fputc('}', to);
+        oto_json_close(json, '}');
     }
-    (void)fputc('}', to);
+    oto_json_close(json, '}');
 }

@@ -177,41 +177,32 @@ void fit_report(FILE *to, const struct fit_log *log)
 
 /* ---- JSON ---- */
 
-static void put_series(FILE *to, const char *key, const double *at, const double *values, const double *errors, size_t count)
+static void put_series(struct oto_json *json, const char *key, const double *at, const double *values, const double *errors, size_t count)
 {
-    bool first = true;
-    (void)fprintf(to, ", \"%s\": [", key);
+    oto_json_open(json, key, '[');
     for (size_t k = 0; k < count; k++) {
         if (values[k] > 0.0) {
-            (void)fputs(first ? "[" : ", [", to);
-            first = false;
-            oto_json_put_number(to, at[k]);
-            (void)fputs(", ", to);
-            oto_json_put_number(to, values[k]);
-            (void)fputs(", ", to);
-            oto_json_put_number(to, errors[k]);
-            (void)fputc(']', to);
+            oto_json_numbers(json, NULL, (double[]){at[k], values[k], errors[k]}, 3);
         }
     }
-    (void)fputc(']', to);
+    oto_json_close(json, ']');
 }
 
-static void put_points(FILE *to, const struct fit_axis *axis)
+static void put_points(struct oto_json *json, const struct fit_axis *axis)
 {
     static const char *const keys[] = {"tau_s", "adev", "simulated"};
     for (int column = 0; column < 3; column++) {
-        (void)fprintf(to, ", \"%s\": [", keys[column]);
+        oto_json_open(json, keys[column], '[');
         for (size_t p = 0; p < axis->count; p++) {
-            (void)fputs(p > 0 ? ", " : "", to);
-            oto_json_put_number(to, column == 0   ? axis->points[p].tau_s
-                            : column == 1 ? axis->points[p].adev
-                                          : sqrt(axis->simulated_u2[p]));
+            oto_json_number(json, NULL, column == 0   ? axis->points[p].tau_s
+                                        : column == 1 ? axis->points[p].adev
+                                                      : sqrt(axis->simulated_u2[p]));
         }
-        (void)fputc(']', to);
+        oto_json_close(json, ']');
     }
 }
 
-static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_triad *triad, const struct fit_axis *axis)
+static void put_axis_json(struct oto_json *json, const struct fit_log *log, const struct fit_triad *triad, const struct fit_axis *axis)
 {
     const struct {
         const char *key;
@@ -223,39 +214,36 @@ static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_
                    {"B_relative_error", axis->floor_error},
                    {"B_from_s", axis->model.floor_s[0]}, {"B_to_s", axis->model.floor_s[1]}, {"chi2", axis->model.chi2}};
     double tau_s;
+    oto_json_open(json, axis->column, '{');
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        (void)fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "{", members[i].key);
-        oto_json_put_number(to, members[i].value);
+        oto_json_number(json, members[i].key, members[i].value);
     }
-    put_series(to, "gauss_markov", axis->model.markov_s, axis->model.markov_u, axis->markov_error, FIT_MARKOVS);
-    put_series(to, "sine", axis->model.sine_hz, axis->model.sine_u, axis->sine_error, FIT_SINES);
-    (void)fprintf(to, ", \"fits\": %s, \"worst\": ", axis_fits(log, axis) ? "true" : "false");
-    oto_json_put_number(to, worst_miss(log, axis, &tau_s));
-    (void)fputs(", \"expected_worst\": ", to);
-    oto_json_put_number(to, axis->model.worst);
-    (void)fputs(", \"worst_tau_s\": ", to);
-    oto_json_put_number(to, tau_s);
-    put_points(to, axis);
-    (void)fputc('}', to);
+    put_series(json, "gauss_markov", axis->model.markov_s, axis->model.markov_u, axis->markov_error, FIT_MARKOVS);
+    put_series(json, "sine", axis->model.sine_hz, axis->model.sine_u, axis->sine_error, FIT_SINES);
+    oto_json_flag(json, "fits", axis_fits(log, axis));
+    oto_json_number(json, "worst", worst_miss(log, axis, &tau_s));
+    oto_json_number(json, "expected_worst", axis->model.worst);
+    oto_json_number(json, "worst_tau_s", tau_s);
+    put_points(json, axis);
+    oto_json_close(json, '}');
 }
 
 void fit_report_json(FILE *to, const struct fit_log *log, const struct fit_calibration *calibration)
 {
-    bool first = true;
-    (void)fprintf(to, "{\"samples\": %" PRIu64 ", \"rate_hz\": ", log->rows);
-    oto_json_put_number(to, log->rate_hz);
-    (void)fputs(", \"columns\": {", to);
+    struct oto_json json = {.to = to};
+    oto_json_open(&json, NULL, '{');
+    oto_json_u64(&json, "samples", log->rows);
+    oto_json_number(&json, "rate_hz", log->rate_hz);
+    oto_json_open(&json, "columns", '{');
     for (int i = 0; i < 3 * OTO_PART_TRIADS; i++) {
         const struct fit_triad *triad = &log->triads[i / 3];
         if (triad->is_there) {
-            (void)fputs(first ? "" : ", ", to);
-            first = false;
-            oto_json_put_text(to, triad->axes[i % 3].column);
-            (void)fprintf(to, ": ");
-            put_axis_json(to, log, triad, &triad->axes[i % 3]);
+            put_axis_json(&json, log, triad, &triad->axes[i % 3]);
         }
     }
-    (void)fprintf(to, "}, \"fits\": %s, \"calibration\": ", fit_agrees(log) ? "true" : "false");
-    fit_calibration_json(to, calibration);
-    (void)fputs("}\n", to);
+    oto_json_close(&json, '}');
+    oto_json_flag(&json, "fits", fit_agrees(log));
+    fit_calibration_json(&json, "calibration", calibration);
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }

@@ -6,8 +6,8 @@
 #include "json.h"
 
 struct listing {
-    bool json;
-    unsigned count;
+    bool is_json;
+    struct oto_json json;
     int code; /* exit code: a plugin that cannot be loaded is reported, the others are still listed */
 };
 
@@ -22,19 +22,17 @@ static void list_one(void *context, const char *name)
         return;
     }
     const struct oto_model_extension *model = oto_plugin_model(plugin);
-    if (model != NULL && listing->json) {
-        (void)printf("%s{\"name\": ", listing->count > 0 ? ", " : "");
-        oto_json_put_text(stdout, model_name(oto_plugin_descriptor(plugin)));
-        (void)printf(", \"plugin\": ");
-        oto_json_put_text(stdout, name);
-        (void)printf(", \"states\": %u, \"text\": ", model->state_count);
-        oto_json_put_text(stdout, oto_plugin_descriptor(plugin)->text);
-        (void)printf("}");
+    if (model != NULL && listing->is_json) {
+        oto_json_open(&listing->json, NULL, '{');
+        oto_json_text(&listing->json, "name", model_name(oto_plugin_descriptor(plugin)));
+        oto_json_text(&listing->json, "plugin", name);
+        oto_json_u64(&listing->json, "states", model->state_count);
+        oto_json_text(&listing->json, "text", oto_plugin_descriptor(plugin)->text);
+        oto_json_close(&listing->json, '}');
     } else if (model != NULL) {
         (void)printf("%-24s %2u states  %s\n", model_name(oto_plugin_descriptor(plugin)), model->state_count,
                      oto_plugin_descriptor(plugin)->text);
     }
-    listing->count += model != NULL;
     (void)oto_plugin_close(plugin);
 }
 
@@ -43,34 +41,74 @@ int model_list(int argc, char **argv)
     struct model_options options;
     struct oto_error error = {0};
     model_parse(argc, argv, "j", "", "List the motion models that are there.", &options);
-    struct listing listing = {.json = options.json, .code = CLI_OK};
-    (void)printf("%s", options.json ? "[" : "");
+    struct listing listing = {.is_json = options.json, .json.to = stdout, .code = CLI_OK};
+    if (options.json) {
+        oto_json_open(&listing.json, NULL, '[');
+    }
     const enum oto_status status = oto_plugin_each(list_one, &listing, &error);
-    (void)printf("%s", options.json ? "]\n" : "");
+    if (options.json) {
+        oto_json_close(&listing.json, ']');
+        oto_json_more(&listing.json, "\n", 1);
+    }
     return status == OTO_OK ? listing.code : cli_say(&error);
 }
 
-static void json_text_member(const char *key, const char *value, const char *before)
+static void json_quantities(struct oto_json *json, const char *key, const struct oto_model_quantity *rows, uint32_t count)
 {
-    (void)printf("%s\"%s\": ", before, key);
-    oto_json_put_text(stdout, value != NULL ? value : "");
+    oto_json_open(json, key, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        oto_json_open(json, NULL, '{');
+        oto_json_text(json, "name", rows[i].name);
+        oto_json_text(json, "unit", rows[i].unit);
+        oto_json_text(json, "frame", rows[i].frame);
+        oto_json_text(json, "text", rows[i].text);
+        oto_json_close(json, '}');
+    }
+    oto_json_close(json, ']');
 }
 
-static void print_quantities(const char *title, const struct oto_model_quantity *rows, uint32_t count, bool json)
+static const char *text_or_empty(const char *text)
 {
-    (void)printf(json ? ", \"%s\": [" : "\n%s\n", title);
-    for (uint32_t i = 0; i < count; i++) {
-        if (json) {
-            json_text_member("name", rows[i].name, i > 0 ? ", {" : "{");
-            json_text_member("unit", rows[i].unit, ", ");
-            json_text_member("frame", rows[i].frame, ", ");
-            json_text_member("text", rows[i].text, ", ");
-            (void)printf("}");
-        } else {
-            (void)printf("  %-14s %-8s %-5s %s\n", rows[i].name, rows[i].unit, rows[i].frame, rows[i].text);
-        }
+    return text != NULL ? text : "";
+}
+
+static void print_json(const struct oto_model *model)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_model_descriptor(model);
+    const struct oto_model_extension *extension = oto_model_of(model);
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "name", model_name(descriptor));
+    oto_json_text(&json, "plugin", descriptor->id);
+    oto_json_text(&json, "text", descriptor->text);
+    oto_json_flag(&json, "exact", (extension->flags & OTO_MODEL_EXACT) != 0);
+    json_quantities(&json, "states", extension->states, oto_model_size(model));
+    json_quantities(&json, "derived", extension->derived, extension->derived_count);
+    oto_json_open(&json, "params", '[');
+    for (uint32_t i = 0; i < descriptor->param_count; i++) {
+        const struct oto_param *param = &descriptor->params[i];
+        char value[256] = "";
+        (void)oto_model_get_param(model, param->key, value, sizeof value, NULL);
+        oto_json_open(&json, NULL, '{');
+        oto_json_text(&json, "key", param->key);
+        oto_json_text(&json, "column", text_or_empty(param->alias));
+        oto_json_text(&json, "unit", text_or_empty(param->unit));
+        oto_json_text(&json, "value", value);
+        oto_json_flag(&json, "runtime", (param->flags & OTO_PARAM_RUNTIME) != 0);
+        oto_json_text(&json, "text", text_or_empty(param->text));
+        oto_json_close(&json, '}');
     }
-    (void)printf("%s", json ? "]" : "");
+    oto_json_close(&json, ']');
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
+}
+
+static void print_quantities(const char *title, const struct oto_model_quantity *rows, uint32_t count)
+{
+    (void)printf("\n%s\n", title);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf("  %-14s %-8s %-5s %s\n", rows[i].name, rows[i].unit, rows[i].frame, rows[i].text);
+    }
 }
 
 /* True for a parameter of the initial state, which is not listed because only a vehicle needs it. */
@@ -79,56 +117,26 @@ static bool is_initial(const struct oto_param *param)
     return strncmp(param->key, "initial.", strlen("initial.")) == 0;
 }
 
-static void print_params(const struct oto_model *model, bool json)
+static void print_model(const struct oto_model *model)
 {
     const struct oto_plugin_descriptor *descriptor = oto_model_descriptor(model);
-    bool first = true;
-    (void)printf(json ? ", \"params\": [" : "\nparameters\n");
+    const struct oto_model_extension *extension = oto_model_of(model);
+    (void)printf("%s: %s\nplugin %s; the flow is %s\n", model_name(descriptor), descriptor->text, descriptor->id,
+                 (extension->flags & OTO_MODEL_EXACT) != 0 ? "exact at any step" : "integrated");
+    print_quantities("states", extension->states, oto_model_size(model));
+    if (extension->derived_count > 0) {
+        print_quantities("derived", extension->derived, extension->derived_count);
+    }
+    (void)printf("\nparameters\n");
     for (uint32_t i = 0; i < descriptor->param_count; i++) {
         const struct oto_param *param = &descriptor->params[i];
         char value[256] = "";
         (void)oto_model_get_param(model, param->key, value, sizeof value, NULL);
-        if (json) {
-            json_text_member("key", param->key, first ? "{" : ", {");
-            json_text_member("column", param->alias, ", ");
-            json_text_member("unit", param->unit, ", ");
-            json_text_member("value", value, ", ");
-            (void)printf(", \"runtime\": %s", (param->flags & OTO_PARAM_RUNTIME) != 0 ? "true" : "false");
-            json_text_member("text", param->text, ", ");
-            (void)printf("}");
-        } else if (!is_initial(param)) {
-            (void)printf("  %-22s %-10s %-12s %-8s %s\n", param->key, param->alias != NULL ? param->alias : "", value,
-                         param->unit, param->text);
+        if (!is_initial(param)) {
+            (void)printf("  %-22s %-10s %-12s %-8s %s\n", param->key, text_or_empty(param->alias), value, param->unit, param->text);
         }
-        first = false;
     }
-    if (json) {
-        (void)printf("]");
-    } else {
-        (void)printf("  and, as the truth of a vehicle, initial.NAME of each state\n");
-    }
-}
-
-static void print_model(const struct oto_model *model, bool json)
-{
-    const struct oto_plugin_descriptor *descriptor = oto_model_descriptor(model);
-    const struct oto_model_extension *extension = oto_model_of(model);
-    const bool exact = (extension->flags & OTO_MODEL_EXACT) != 0;
-    if (json) {
-        json_text_member("name", model_name(descriptor), "{");
-        json_text_member("plugin", descriptor->id, ", ");
-        json_text_member("text", descriptor->text, ", ");
-        (void)printf(", \"exact\": %s", exact ? "true" : "false");
-    } else {
-        (void)printf("%s: %s\nplugin %s; the flow is %s\n", model_name(descriptor), descriptor->text,
-                     descriptor->id, exact ? "exact at any step" : "integrated");
-    }
-    print_quantities("states", extension->states, oto_model_size(model), json);
-    if (json || extension->derived_count > 0) {
-        print_quantities("derived", extension->derived, extension->derived_count, json);
-    }
-    print_params(model, json);
-    (void)printf("%s", json ? "}\n" : "");
+    (void)printf("  and, as the truth of a vehicle, initial.NAME of each state\n");
 }
 
 int model_info(int argc, char **argv)
@@ -144,7 +152,7 @@ int model_info(int argc, char **argv)
     }
     const enum oto_status status = model_open(&options, &model, &error);
     if (status == OTO_OK) {
-        print_model(model, options.json);
+        (options.json ? print_json : print_model)(model);
     }
     oto_model_close(model);
     return status == OTO_OK ? CLI_OK : cli_say(&error);

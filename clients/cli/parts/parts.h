@@ -4,13 +4,14 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "parts/library.h"
 
 /* Prints the averaging times of a number, and to which times the model continues a floor. */
 void parts_show_known(FILE *to, const struct oto_part_number *number);
 /* Prints what the default adds to the numbers of a triad, or that it is simulated without noise. */
 void parts_show_default(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad);
-void parts_show_curve_json(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad);
+void parts_show_curve_json(struct oto_json *json, const struct oto_part_mode *mode, enum oto_part_triad triad);
 /* Prints the numbers of a part in every convention. */
 void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
 void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);

@@ -194,162 +194,117 @@ void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mod
 
 /* ---- JSON ---- */
 
-static void put_member(FILE *to, const char *key, const char *text, bool more)
+static void put_numbers(struct oto_json *json, const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
-    oto_json_put_text(to, key);
-    (void)fputs(": ", to);
-    if (text != NULL) {
-        oto_json_put_text(to, text);
-    } else {
-        (void)fputs("null", to);
-    }
-    (void)fputs(more ? ", " : "", to);
-}
-
-static void put_list(FILE *to, const double *axes)
-{
-    (void)fputc('[', to);
-    for (int i = 0; i < 3; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_number(to, axes[i]);
-    }
-    (void)fputc(']', to);
-}
-
-static void put_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
-{
-    bool first = true;
-    (void)fprintf(to, "\"noiseless\": %s, ", oto_part_is_noiseless(mode, triad) ? "true" : "false");
-    parts_show_curve_json(to, mode, triad);
-    (void)fputs(", \"numbers\": {", to);
+    oto_json_flag(json, "noiseless", oto_part_is_noiseless(mode, triad));
+    parts_show_curve_json(json, mode, triad);
+    oto_json_open(json, "numbers", '{');
     for (uint32_t i = 0; i < mode->number_count; i++) {
         const struct oto_part_number *number = &mode->numbers[i];
         if (number->triad != triad) {
             continue;
         }
-        (void)fputs(first ? "" : ", ", to);
-        first = false;
-        oto_json_put_text(to, number->term);
-        (void)fputs(": {\"printed\": ", to);
-        put_list(to, (double[]){number->printed[0], number->printed[number->count == 3 ? 1 : 0],
-                                number->printed[number->count == 3 ? 2 : 0]});
-        (void)fputs(", \"si\": ", to);
-        put_list(to, number->value_u);
-        (void)fputs(", ", to);
-        put_member(to, "unit", number->unit, true);
-        put_member(to, "is", kind_of(number), true);
+        oto_json_open(json, number->term, '{');
+        oto_json_numbers(json, "printed", (double[]){number->printed[0], number->printed[number->count == 3 ? 1 : 0],
+                                                     number->printed[number->count == 3 ? 2 : 0]}, 3);
+        oto_json_numbers(json, "si", number->value_u, 3);
+        oto_json_text(json, "unit", number->unit);
+        oto_json_text(json, "is", kind_of(number));
         if (number->is_spread) {
-            (void)fprintf(to, "\"sigma\": %g, ", number->sigma);
+            oto_json_format(json, "sigma", "%g", number->sigma);
         }
-        put_member(to, "source", number->source, false);
-        (void)fputc('}', to);
+        oto_json_text(json, "source", number->source);
+        oto_json_close(json, '}');
     }
-    (void)fputc('}', to);
+    oto_json_close(json, '}');
 }
 
-static void put_conventions(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
+static void put_conventions(struct oto_json *json, const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     struct oto_part_noise noise;
-    bool first = true;
     oto_part_noise(mode, triad, &noise);
-    (void)fputs("\"noise\": {", to);
+    oto_json_open(json, "noise", '{');
     for (size_t i = 0; i < sizeof conventions / sizeof *conventions; i++) {
         double axes[3];
         if (conventions[i].triad != triad) {
             continue;
         }
-        (void)fputs(first ? "" : ", ", to);
-        first = false;
-        oto_json_put_text(to, conventions[i].key);
-        (void)fputs(": ", to);
         if (convert(&conventions[i], &noise, axes)) {
-            put_list(to, axes);
+            oto_json_numbers(json, conventions[i].key, axes, 3);
         } else {
-            (void)fputs("null", to);
+            oto_json_text(json, conventions[i].key, NULL);
         }
     }
-    (void)fputc('}', to);
+    oto_json_close(json, '}');
 }
 
-static void put_documents(FILE *to, const struct oto_part *part)
+static void put_documents(struct oto_json *json, const struct oto_part *part)
 {
-    (void)fputs("\"documents\": {", to);
+    oto_json_open(json, "documents", '{');
     for (uint32_t i = 0; i < part->document_count; i++) {
         const struct oto_part_document *document = &part->documents[i];
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_text(to, document->id);
-        (void)fputs(": {", to);
-        put_member(to, "title", document->title, true);
-        put_member(to, "number", document->number, true);
-        put_member(to, "revision", document->revision, true);
-        put_member(to, "date", document->date, false);
-        (void)fputc('}', to);
+        oto_json_open(json, document->id, '{');
+        oto_json_text(json, "title", document->title);
+        oto_json_text(json, "number", document->number);
+        oto_json_text(json, "revision", document->revision);
+        oto_json_text(json, "date", document->date);
+        oto_json_close(json, '}');
     }
-    (void)fputs("}, ", to);
+    oto_json_close(json, '}');
 }
 
-static void put_settings(FILE *to, const struct oto_part_mode *mode)
+static void put_settings(struct oto_json *json, const struct oto_part_mode *mode)
 {
-    (void)fputs("\"parameters\": {", to);
+    oto_json_open(json, "parameters", '{');
     for (uint32_t i = 0; i < mode->setting_count; i++) {
         const struct oto_part_setting *setting = &mode->settings[i];
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_text(to, setting->key);
-        (void)fputs(": {\"values\": [", to);
-        for (uint32_t k = 0; k < setting->count; k++) {
-            (void)fputs(k > 0 ? ", " : "", to);
-            oto_json_put_number(to, setting->values[k]);
-        }
-        (void)fputs("], ", to);
-        put_member(to, "unit", setting->unit, true);
-        put_member(to, "is", setting->is, true);
-        put_member(to, "source", setting->source, false);
-        (void)fputc('}', to);
+        oto_json_open(json, setting->key, '{');
+        oto_json_numbers(json, "values", setting->values, setting->count);
+        oto_json_text(json, "unit", setting->unit);
+        oto_json_text(json, "is", setting->is);
+        oto_json_text(json, "source", setting->source);
+        oto_json_close(json, '}');
     }
-    (void)fputs("}, ", to);
+    oto_json_close(json, '}');
 }
 
-static void put_names(FILE *to, const struct oto_part *part)
+static void put_names(struct oto_json *json, const struct oto_part *part)
 {
-    (void)fputs("\"modes\": [", to);
+    oto_json_open(json, "modes", '[');
     for (uint32_t i = 0; i < part->mode_count; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_text(to, part->modes[i].name);
+        oto_json_text(json, NULL, part->modes[i].name);
     }
-    (void)fputs("], \"missing\": [", to);
+    oto_json_close(json, ']');
+    oto_json_open(json, "missing", '[');
     for (uint32_t i = 0; i < part->missing_count; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_text(to, part->missing[i]);
+        oto_json_text(json, NULL, part->missing[i]);
     }
-    (void)fputc(']', to);
+    oto_json_close(json, ']');
 }
 
 void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode)
 {
-    (void)fputc('{', to);
-    put_member(to, "part", part->name, true);
-    put_member(to, "title", part->title, true);
-    put_member(to, "vendor", part->vendor, true);
-    put_member(to, "kind", part->kind_name, true);
-    put_member(to, "mode", mode->name, true);
-    (void)fputs("\"output_rate_hz\": ", to);
-    oto_json_put_number(to, mode->output_rate_hz > 0 ? mode->output_rate_hz : (double)NAN);
-    (void)fputs(", ", to);
-    put_documents(to, part);
+    struct oto_json json = {.to = to};
+    oto_json_open(&json, NULL, '{');
+    oto_json_text(&json, "part", part->name);
+    oto_json_text(&json, "title", part->title);
+    oto_json_text(&json, "vendor", part->vendor);
+    oto_json_text(&json, "kind", part->kind_name);
+    oto_json_text(&json, "mode", mode->name);
+    oto_json_number(&json, "output_rate_hz", mode->output_rate_hz > 0 ? mode->output_rate_hz : (double)NAN);
+    put_documents(&json, part);
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
-        if (!oto_part_has_triad(mode, (enum oto_part_triad)triad)) {
-            continue;
+        if (oto_part_has_triad(mode, (enum oto_part_triad)triad)) {
+            oto_json_open(&json, oto_part_triad_name((enum oto_part_triad)triad), '{');
+            put_numbers(&json, mode, (enum oto_part_triad)triad);
+            put_conventions(&json, mode, (enum oto_part_triad)triad);
+            oto_json_close(&json, '}');
         }
-        oto_json_put_text(to, oto_part_triad_name((enum oto_part_triad)triad));
-        (void)fputs(": {", to);
-        put_numbers(to, mode, (enum oto_part_triad)triad);
-        (void)fputs(", ", to);
-        put_conventions(to, mode, (enum oto_part_triad)triad);
-        (void)fputs("}, ", to);
     }
     if (mode->setting_count > 0) {
-        put_settings(to, mode);
+        put_settings(&json, mode);
     }
-    put_names(to, part);
-    (void)fputs("}\n", to);
+    put_names(&json, part);
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }

@@ -64,22 +64,18 @@ void parts_show_default(FILE *to, const struct oto_part_mode *mode, enum oto_par
     }
 }
 
-void parts_show_curve_json(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
+void parts_show_curve_json(struct oto_json *json, const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     struct oto_part_curve curve;
     oto_part_curve(mode, triad, &curve);
-    (void)fputs("\"known_s\": ", to);
-    oto_json_put_number(to, curve.known_s > 0.0 ? curve.known_s : (double)NAN);
+    oto_json_number(json, "known_s", curve.known_s > 0.0 ? curve.known_s : (double)NAN);
     if (!curve.default_floor && !curve.default_white) {
-        (void)fputs(", \"default\": null", to);
+        oto_json_text(json, "default", NULL);
         return;
     }
-    (void)fprintf(to, ", \"default\": {\"term\": \"%s\", \"si\": [", curve.default_floor ? "bias_instability" : "noise_density");
-    for (int i = 0; i < 3; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_number(to, curve.value_u[i]);
-    }
-    (void)fputs("], \"meet_s\": ", to);
-    oto_json_put_number(to, curve.meet_s);
-    (void)fputc('}', to);
+    oto_json_open(json, "default", '{');
+    oto_json_text(json, "term", curve.default_floor ? "bias_instability" : "noise_density");
+    oto_json_numbers(json, "si", curve.value_u, 3);
+    oto_json_number(json, "meet_s", curve.meet_s);
+    oto_json_close(json, '}');
 }

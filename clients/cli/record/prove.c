@@ -181,19 +181,27 @@ static void print_json(const struct proof *proof)
 {
     const struct rerun_facts *facts = rerun_facts(proof->rerun);
     const struct oto_mcap_facts *file = oto_mcap_reader_facts(proof->recorded->reader);
-    (void)printf("{\"same\": %s, \"samples\": %" PRIu64 ", \"missing\": %" PRIu64 ", \"inputs\": %" PRIu64 ", \"hashes\": %" PRIu64
-                 ", \"complete\": %s, \"damaged_chunks\": %u, \"first_difference\": ",
-                 is_proven(proof) ? "true" : "false", proof->same, proof->missing, facts->inputs, facts->hashes,
-                 file->has_summary ? "true" : "false", file->damaged_chunks);
+    struct oto_json json = {.to = stdout};
+    oto_json_open(&json, NULL, '{');
+    oto_json_flag(&json, "same", is_proven(proof));
+    oto_json_u64(&json, "samples", proof->same);
+    oto_json_u64(&json, "missing", proof->missing);
+    oto_json_u64(&json, "inputs", facts->inputs);
+    oto_json_u64(&json, "hashes", facts->hashes);
+    oto_json_flag(&json, "complete", file->has_summary);
+    oto_json_u64(&json, "damaged_chunks", file->damaged_chunks);
     if (proof->difference.found) {
-        (void)printf("{\"topic\": ");
-        oto_json_put_text(stdout, proof->difference.channel->channel->topic);
-        (void)printf(", \"seq\": %" PRIu64 ", \"t_ns\": %" PRId64 ", \"text\": ", proof->difference.seq, proof->difference.t_ns);
-        oto_json_put_text(stdout, proof->difference.text);
-        (void)printf("}}\n");
+        oto_json_open(&json, "first_difference", '{');
+        oto_json_text(&json, "topic", proof->difference.channel->channel->topic);
+        oto_json_u64(&json, "seq", proof->difference.seq);
+        oto_json_i64(&json, "t_ns", proof->difference.t_ns);
+        oto_json_text(&json, "text", proof->difference.text);
+        oto_json_close(&json, '}');
     } else {
-        (void)printf("null}\n");
+        oto_json_text(&json, "first_difference", NULL);
     }
+    oto_json_close(&json, '}');
+    oto_json_more(&json, "\n", 1);
 }
 
 static void print_remarks(const struct proof *proof, const char *path)

@@ -113,31 +113,30 @@ static enum oto_status exchange(struct sweep_python *python, char **line, struct
     return strncmp(*line, "ok", 2) == 0 ? OTO_OK : oto_fail(error, OTO_PLUGIN, "Python: %.400s", *line + strcspn(*line, " ") + 1);
 }
 
-static void write_list(FILE *to, const char *name, const struct oto_value *list)
+static void write_list(struct oto_json *json, const char *name, const struct oto_value *list)
 {
-    (void)fprintf(to, ", \"%s\": [", name);
+    oto_json_open(json, name, '[');
     for (uint32_t i = 0; i < list->count; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_text(to, list->items[i]->text);
+        oto_json_text(json, NULL, list->items[i]->text);
     }
-    (void)fputc(']', to);
+    oto_json_close(json, ']');
 }
 
 static enum oto_status send_functions(struct sweep_python *python, struct oto_error *error)
 {
     char *line;
-    (void)fputc('[', python->requests);
+    struct oto_json json = {.to = python->requests};
+    oto_json_open(&json, NULL, '[');
     for (uint32_t i = 0; i < python->spec->function_count; i++) {
         const struct sweep_function *function = &python->spec->functions[i];
-        (void)fputs(i > 0 ? ", {\"file\": " : "{\"file\": ", python->requests);
-        oto_json_put_text(python->requests, function->file);
-        (void)fputs(", \"function\": ", python->requests);
-        oto_json_put_text(python->requests, function->name);
-        write_list(python->requests, "channels", function->channels);
-        write_list(python->requests, "columns", function->columns);
-        (void)fputc('}', python->requests);
+        oto_json_open(&json, NULL, '{');
+        oto_json_text(&json, "file", function->file);
+        oto_json_text(&json, "function", function->name);
+        write_list(&json, "channels", function->channels);
+        write_list(&json, "columns", function->columns);
+        oto_json_close(&json, '}');
     }
-    (void)fputc(']', python->requests);
+    oto_json_close(&json, ']');
     struct oto_error why = {0};
     const enum oto_status status = exchange(python, &line, &why);
     free(line);
@@ -315,40 +314,47 @@ enum oto_status sweep_python_take(struct sweep_python *python, uint32_t channel,
 
 /* ---- the call ---- */
 
-static void write_region(FILE *to, const struct region *region)
+static void write_region(struct oto_json *json, const struct region *region)
 {
     const struct oto_record_type *type = region->channel.type;
-    oto_json_put_text(to, region->topic);
-    (void)fprintf(to, ": {\"offset\": %zu, \"count\": %zu, \"bytes\": %" PRIu32 ", \"fields\": [", region->offset, region->count,
-                  type->bytes);
+    oto_json_open(json, region->topic, '{');
+    oto_json_u64(json, "offset", region->offset);
+    oto_json_u64(json, "count", region->count);
+    oto_json_u64(json, "bytes", type->bytes);
+    oto_json_open(json, "fields", '[');
     for (uint32_t i = 0; i < type->field_count; i++) {
-        (void)fputs(i > 0 ? ", [" : "[", to);
-        oto_json_put_text(to, type->fields[i].name);
-        (void)fprintf(to, ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", type->fields[i].type, type->fields[i].count,
-                      type->fields[i].offset);
+        oto_json_open(json, NULL, '[');
+        oto_json_text(json, NULL, type->fields[i].name);
+        oto_json_u64(json, NULL, type->fields[i].type);
+        oto_json_u64(json, NULL, type->fields[i].count);
+        oto_json_u64(json, NULL, type->fields[i].offset);
+        oto_json_close(json, ']');
     }
-    (void)fputs("]}", to);
+    oto_json_close(json, ']');
+    oto_json_close(json, '}');
 }
 
 static void write_request(const struct sweep_python *python, const struct sweep_case *made)
 {
-    FILE *to = python->requests;
-    (void)fprintf(to, "{\"run\": %" PRIu64 ", \"seed\": %" PRIu64 ", \"length\": %zu, \"values\": {", made->run, made->seed, python->length);
+    struct oto_json json = {.to = python->requests};
+    oto_json_open(&json, NULL, '{');
+    oto_json_u64(&json, "run", made->run);
+    oto_json_u64(&json, "seed", made->seed);
+    oto_json_u64(&json, "length", python->length);
+    oto_json_open(&json, "values", '{');
     for (uint32_t i = 0; i < made->count; i++) {
         char path[1024];
         const char *value = sweep_case_value(made, i);
         (void)snprintf(path, sizeof path, "%.*s", (int)(value - made->overrides[i] - 1), made->overrides[i]);
-        (void)fputs(i > 0 ? ", " : "", to);
-        oto_json_put_text(to, path);
-        (void)fputs(": ", to);
-        oto_json_put_text(to, value);
+        oto_json_text(&json, path, value);
     }
-    (void)fputs("}, \"channels\": {", to);
+    oto_json_close(&json, '}');
+    oto_json_open(&json, "channels", '{');
     for (uint32_t i = 0; i < python->region_count; i++) {
-        (void)fputs(i > 0 ? ", " : "", to);
-        write_region(to, &python->regions[i]);
+        write_region(&json, &python->regions[i]);
     }
-    (void)fputs("}}", to);
+    oto_json_close(&json, '}');
+    oto_json_close(&json, '}');
 }
 
 enum oto_status sweep_python_call(struct sweep_python *python, const struct sweep_case *made, double *results,

@@ -225,34 +225,34 @@ enum oto_status sweep_write_summary(const struct sweep_spec *spec, const struct 
     return cli_output_close(&output, status, error);
 }
 
-static void print_combination(const struct sweep_spec *spec, const struct sweep_summary *summary, uint64_t combination)
+static void print_combination(struct oto_json *json, const struct sweep_spec *spec, const struct sweep_summary *summary,
+                              uint64_t combination)
 {
-    (void)fputs("{\"values\": {", stdout);
+    oto_json_open(json, NULL, '{');
+    oto_json_open(json, "values", '{');
     for (uint32_t i = 0; spec->vary != NULL && i < spec->vary->count; i++) {
-        (void)fputs(i > 0 ? ", " : "", stdout);
-        oto_json_put_text(stdout, spec->vary->items[i]->key);
-        (void)fputs(": ", stdout);
-        cli_value_json(stdout, spec->vary->items[i]->items[sweep_choice(spec, combination, i)]);
+        cli_value_json(json, spec->vary->items[i]->key, spec->vary->items[i]->items[sweep_choice(spec, combination, i)]);
     }
-    (void)printf("}, \"runs\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"columns\": {", spec->seed_count, summary->failed[combination]);
+    oto_json_close(json, '}');
+    oto_json_u64(json, "runs", spec->seed_count);
+    oto_json_u64(json, "failed", summary->failed[combination]);
+    oto_json_open(json, "columns", '{');
     for (uint32_t i = 0; i < spec->column_count; i++) {
-        (void)fputs(i > 0 ? ", " : "", stdout);
-        oto_json_put_text(stdout, spec->columns[i]);
+        oto_json_open(json, spec->columns[i], '{');
         for (int s = 0; s < STATISTICS; s++) {
-            (void)printf("%s\"%s\": ", s > 0 ? ", " : ": {", names[s]);
-            oto_json_put_number(stdout, numbers_of(spec, summary, combination, i)[s]);
+            oto_json_number(json, names[s], numbers_of(spec, summary, combination, i)[s]);
         }
-        (void)fputc('}', stdout);
+        oto_json_close(json, '}');
     }
-    (void)fputs("}}", stdout);
+    oto_json_close(json, '}');
+    oto_json_close(json, '}');
 }
 
-void sweep_print_summary(const struct sweep_spec *spec, const struct sweep_summary *summary)
+void sweep_summary_json(struct oto_json *json, const char *key, const struct sweep_spec *spec, const struct sweep_summary *summary)
 {
-    (void)fputc('[', stdout);
+    oto_json_open(json, key, '[');
     for (uint64_t i = 0; i < spec->combinations; i++) {
-        (void)fputs(i > 0 ? ", " : "", stdout);
-        print_combination(spec, summary, i);
+        print_combination(json, spec, summary, i);
     }
-    (void)fputc(']', stdout);
+    oto_json_close(json, ']');
 }

@@ -7,6 +7,7 @@
 #define CLI_SWEEP_H
 
 #include "cli.h"
+#include "base/json.h"
 #include "document/document.h"
 
 enum {
@@ -258,7 +259,7 @@ void sweep_summary_destroy(struct sweep_summary *summary);
 enum oto_status sweep_write_summary(const struct sweep_spec *spec, const struct sweep_summary *summary, const char *directory,
                                     struct oto_error *error);
 /* Prints the numbers of summary.csv as a JSON list. */
-void sweep_print_summary(const struct sweep_spec *spec, const struct sweep_summary *summary);
+void sweep_summary_json(struct oto_json *json, const char *key, const struct sweep_spec *spec, const struct sweep_summary *summary);
 /* The number of a column of summary.csv ("yaw.last.p95"); false: there is no such column. */
 bool sweep_summary_number(const struct sweep_spec *spec, const struct sweep_summary *summary, uint64_t combination,
                           const char *column, double *number);

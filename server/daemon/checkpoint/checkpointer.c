@@ -163,7 +163,7 @@ static void on_snapshot(void *context, const struct srv_reply *reply)
     } else if (reply->status == OTO_TIMEOUT && uv_now(owner->worker->loop) < job->deadline_ms) {
         job->waits = true;
     } else if (reply->status != OTO_OK) {
-        finish(job, reply->status, reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+        finish(job, reply->status, srv_reply_reason(reply));
     } else {
         keep_costs(&owner->costs, &owner->room);
         describe_and_write(job);

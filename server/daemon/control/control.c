@@ -215,6 +215,32 @@ static void on_care(uv_timer_t *timer)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+/* What the server does for a verb of the table in wire/control_verbs.h. */
+static const struct verb {
+    void (*run)(struct srv_request *request); /* NULL: only a player has this verb */
+    bool needs_worker; /* refused while the worker is stuck */
+} verbs[OTO_VERB_COUNT] = {
+    [OTO_VERB_ATTACH] = {srv_verb_attach, false},
+    [OTO_VERB_WAKE] = {srv_verb_wake, false},
+    [OTO_VERB_INFO] = {srv_verb_info, false},
+    [OTO_VERB_PAUSE] = {srv_verb_pause, false},
+    [OTO_VERB_RESUME] = {srv_verb_resume, false},
+    [OTO_VERB_STEP] = {srv_verb_step, false},
+    [OTO_VERB_SCALE] = {srv_verb_scale, false},
+    [OTO_VERB_MODE] = {srv_verb_mode, false},
+    [OTO_VERB_GET] = {srv_verb_get, false},
+    [OTO_VERB_SET] = {srv_verb_set, true},
+    [OTO_VERB_SWAP] = {srv_verb_swap, true},
+    [OTO_VERB_FAULT] = {srv_verb_fault, false},
+    [OTO_VERB_CLEAR_FAULTS] = {srv_verb_clear_faults, false},
+    [OTO_VERB_CHECKPOINT] = {srv_verb_checkpoint, true},
+    [OTO_VERB_RESTORE] = {srv_verb_restore, true},
+    [OTO_VERB_LOSSLESS] = {srv_verb_lossless, false},
+    [OTO_VERB_ACK] = {srv_verb_acknowledge, false},
+    [OTO_VERB_JOIN] = {srv_verb_join, false},
+    [OTO_VERB_SHUTDOWN] = {srv_verb_shutdown, false},
+};
+
 /* Refuses a request, and writes an event as for any request. */
 static void refuse_verb(struct srv_request *request, enum oto_status status, const char *text)
 {
@@ -239,7 +265,7 @@ bool srv_request_permits(struct srv_request *request, uint32_t node)
     return role >= verb->role;
 }
 
-static void run_verb(struct srv_request *request, const struct srv_verb *action)
+static void run_verb(struct srv_request *request, const struct verb *action)
 {
     const struct oto_verb *verb = request->verb;
     const struct srv_rights *rights = &request->connection->rights;
@@ -291,9 +317,9 @@ void srv_control_receive(struct srv_connection *connection, const void *data, si
     connection->spoken = true;
     const enum oto_verb_id id = oto_verb_find(control->message.op);
     srv_connection_charge(connection, id == OTO_VERB_ACK ? SRV_ACKNOWLEDGE_COST_US : SRV_MESSAGE_COST_US);
-    if (id != OTO_VERB_COUNT && srv_verbs[id].run != NULL) {
+    if (id != OTO_VERB_COUNT && verbs[id].run != NULL) {
         request.verb = &oto_verbs[id];
-        run_verb(&request, &srv_verbs[id]);
+        run_verb(&request, &verbs[id]);
         return;
     }
     (void)oto_fail(&error, OTO_UNSUPPORTED, "unknown op '%s' in a control message", control->message.op);

@@ -54,16 +54,16 @@ void srv_job_drop(struct srv_job *job)
 static void work(uv_work_t *work_request)
 {
     struct srv_job *job = work_request->data;
-    struct srv_engine *engine = job->loader->engine;
+    const struct srv_sim *sim = srv_engine_sim(job->loader->engine);
     if (job->stage == SRV_JOB_RETIRING) {
         job->stayed = !srv_change_free(job->change);
         job->change = NULL;
     } else if (job->stage == SRV_JOB_TRYING) {
-        srv_swap_job_try(job);
+        job->status = srv_sim_swap_ready(sim, job->change, &job->error);
     } else if (job->swap) {
-        srv_swap_job_load(job);
+        job->status = srv_sim_swap_load(sim, job->node, &job->options, &job->change, &job->error);
     } else {
-        job->status = srv_change_parameter(engine, job->node, job->key, job->yaml, &job->change, &job->error);
+        job->status = srv_sim_change_parameter(sim, job->node, job->key, job->yaml, &job->change, &job->error);
     }
 }
 
@@ -94,9 +94,7 @@ static void on_set(void *context, const struct srv_reply *reply)
 {
     struct srv_job *job = context;
     struct srv_loader *loader = job->loader;
-    srv_job_answer(job, reply->status, reply->tick,
-                   reply->status == OTO_OK ? "set" : reply->reason != NULL ? reply->reason
-                                                                           : oto_status_text(reply->status));
+    srv_job_answer(job, reply->status, reply->tick, reply->status == OTO_OK ? "set" : srv_reply_reason(reply));
     srv_job_retire(job, reply->change);
     srv_loader_go_on(loader);
 }

@@ -34,10 +34,5 @@ void srv_loader_swap(struct srv_loader *loader, struct srv_pending_request *pend
                      const struct srv_swap_options *options, bool wait);
 /* Whether a swap of the node is under way and not live yet. */
 bool srv_loader_is_swapping(const struct srv_loader *loader, uint32_t node);
-/* Undoes the node's last swap: at once during probation, otherwise by a swap to the previous plugin with these options. */
-void srv_loader_undo(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node,
-                     const struct srv_swap_options *options, bool wait);
-/* Cancels the node's swap that is not live yet. */
-void srv_loader_cancel(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node);
 
 #endif

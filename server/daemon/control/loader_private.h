@@ -62,10 +62,8 @@ void srv_job_refuse(struct srv_job *job);
 void srv_job_retire(struct srv_job *job, struct srv_node_change *change);
 void srv_loader_go_on(struct srv_loader *loader);
 
-/* ---- loader_swap.c ---- */
+/* ---- verbs_swap.c ---- */
 
-void srv_swap_job_load(struct srv_job *job);   /* [worker] */
-void srv_swap_job_try(struct srv_job *job);    /* [worker] */
 void srv_swap_job_loaded(struct srv_job *job); /* requests the snapshot, or continues without one */
 void srv_swap_job_flip(struct srv_job *job);
 void srv_swap_job_finish(struct srv_job *job); /* frees its texts */

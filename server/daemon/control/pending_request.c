@@ -112,6 +112,21 @@ void srv_pending_request_finish(struct srv_pending_request *pending, enum oto_st
     answer(pending, &(struct reply){status, tick, text, NULL, 0, -1});
 }
 
+void srv_pending_request_take(void *pending, const struct srv_reply *reply)
+{
+    srv_pending_request_finish(pending, reply->status, reply->tick, srv_reply_reason(reply));
+}
+
+bool srv_pending_request_send(struct srv_pending_request *pending, struct srv_command_queue *command_queue,
+                              const struct srv_command *command, srv_reply_function done)
+{
+    const bool sent = srv_command_queue_send(command_queue, command, done, pending);
+    if (!sent) {
+        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+    }
+    return sent;
+}
+
 void srv_pending_request_finish_with(struct srv_pending_request *pending, enum oto_status status, uint64_t tick,
                                      const char *text, const struct srv_pending_request_number *numbers, uint32_t count)
 {

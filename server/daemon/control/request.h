@@ -36,13 +36,6 @@ struct srv_pending_request {
     char what[152];
 };
 
-/* What the server does for a verb of the table in wire/control_verbs.h. */
-struct srv_verb {
-    void (*run)(struct srv_request *request); /* NULL: only a player has this verb */
-    bool needs_worker; /* refused while the worker is stuck */
-};
-extern const struct srv_verb srv_verbs[OTO_VERB_COUNT];
-
 /* The verbs. The arguments of a request were checked before (oto_verb_check). Each replies to its request at once, or later through a pending request. */
 void srv_verb_attach(struct srv_request *request);
 void srv_verb_wake(struct srv_request *request);
@@ -91,6 +84,11 @@ void srv_pending_request_finish_with(struct srv_pending_request *pending, enum o
 /* Sends the reply, writes the request to the event ring, and frees the pending request. */
 void srv_pending_request_finish(struct srv_pending_request *pending, enum oto_status status, uint64_t tick,
                                 const char *text);
+/* A srv_reply_function: finishes the pending request with the tick thread's reply. */
+void srv_pending_request_take(void *pending, const struct srv_reply *reply);
+/* Sends a command whose reply goes to `done` with the pending request. False: none is sent, and the request was refused. */
+bool srv_pending_request_send(struct srv_pending_request *pending, struct srv_command_queue *command_queue,
+                              const struct srv_command *command, srv_reply_function done);
 /* Makes the reply that the next run will send, writes the request to the event ring, and frees the pending request. */
 struct srv_late_reply srv_pending_request_postpone(struct srv_pending_request *pending);
 /* Replies with a descriptor of shared memory that has `bytes` bytes. */

@@ -1,30 +1,8 @@
-/* The functions of the verbs, and the verbs that the main loop answers without the tick thread. */
+/* The verbs that the main loop answers without the tick thread. */
 #include "daemon/control/request.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const struct srv_verb srv_verbs[OTO_VERB_COUNT] = {
-    [OTO_VERB_ATTACH] = {srv_verb_attach, false},
-    [OTO_VERB_WAKE] = {srv_verb_wake, false},
-    [OTO_VERB_INFO] = {srv_verb_info, false},
-    [OTO_VERB_PAUSE] = {srv_verb_pause, false},
-    [OTO_VERB_RESUME] = {srv_verb_resume, false},
-    [OTO_VERB_STEP] = {srv_verb_step, false},
-    [OTO_VERB_SCALE] = {srv_verb_scale, false},
-    [OTO_VERB_MODE] = {srv_verb_mode, false},
-    [OTO_VERB_GET] = {srv_verb_get, false},
-    [OTO_VERB_SET] = {srv_verb_set, true},
-    [OTO_VERB_SWAP] = {srv_verb_swap, true},
-    [OTO_VERB_FAULT] = {srv_verb_fault, false},
-    [OTO_VERB_CLEAR_FAULTS] = {srv_verb_clear_faults, false},
-    [OTO_VERB_CHECKPOINT] = {srv_verb_checkpoint, true},
-    [OTO_VERB_RESTORE] = {srv_verb_restore, true},
-    [OTO_VERB_LOSSLESS] = {srv_verb_lossless, false},
-    [OTO_VERB_ACK] = {srv_verb_acknowledge, false},
-    [OTO_VERB_JOIN] = {srv_verb_join, false},
-    [OTO_VERB_SHUTDOWN] = {srv_verb_shutdown, false},
-};
 
 /* Keeps printable characters only: the name is printed in events and on terminals. */
 static void take_name(struct srv_connection *connection, const char *name)

@@ -4,31 +4,19 @@
 #include <math.h>
 #include <string.h>
 
-static void on_reply(void *context, const struct srv_reply *reply)
-{
-    srv_pending_request_finish(context, reply->status, reply->tick,
-                               reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
-}
-
 static void on_step_reply(void *context, const struct srv_reply *reply)
 {
     const struct srv_pending_request *pending = context;
     pending->connection->steps--;
-    on_reply(context, reply);
+    srv_pending_request_take(context, reply);
 }
 
 /* Sends a command, which gets a reply also after the run's end. False: the command was not accepted. */
 static bool post(struct srv_request *request, struct srv_pending_request *pending, const struct srv_command *command)
 {
-    if (pending == NULL) {
-        return false;
-    }
     const bool is_step = command->kind == SRV_COMMAND_STEP;
-    if (srv_command_queue_send(request->command_queue, command, is_step ? on_step_reply : on_reply, pending)) {
-        return true;
-    }
-    srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
-    return false;
+    return pending != NULL && srv_pending_request_send(pending, request->command_queue, command,
+                                                       is_step ? on_step_reply : srv_pending_request_take);
 }
 
 void srv_verb_pause(struct srv_request *request)

@@ -8,8 +8,7 @@
 static void on_reply(void *context, const struct srv_reply *reply)
 {
     srv_fault_free(reply->faults);
-    srv_pending_request_finish(context, reply->status, reply->tick,
-                               reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+    srv_pending_request_take(context, reply);
 }
 
 static void on_begun(void *context, const struct srv_reply *reply)
@@ -38,9 +37,8 @@ static void begin_fault(const struct srv_node_work *work, struct srv_pending_req
         return;
     }
     pending->value = command.fault->spec.id;
-    if (!srv_command_queue_send(work->command_queue, &command, on_begun, pending)) {
+    if (!srv_pending_request_send(pending, work->command_queue, &command, on_begun)) {
         srv_fault_free(command.fault);
-        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
     }
 }
 
@@ -55,9 +53,7 @@ void srv_verb_fault(struct srv_request *request)
 static void begin_clearing(const struct srv_node_work *work, struct srv_pending_request *pending, uint32_t node)
 {
     const struct srv_command command = {.kind = SRV_COMMAND_CLEAR_FAULTS, .node = node, .fault_id = work->number};
-    if (!srv_command_queue_send(work->command_queue, &command, on_reply, pending)) {
-        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
-    }
+    (void)srv_pending_request_send(pending, work->command_queue, &command, on_reply);
 }
 
 void srv_verb_clear_faults(struct srv_request *request)

@@ -90,8 +90,7 @@ static void on_joined(void *context, const struct srv_reply *reply)
     if (reply->status != OTO_OK) {
         connection->joining = false;
         srv_mailbox_close(reply->mailbox);
-        srv_pending_request_finish(pending, reply->status, reply->tick,
-                                   reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+        srv_pending_request_take(pending, reply);
         return;
     }
     connection->mailbox = reply->mailbox;
@@ -126,9 +125,8 @@ void srv_verb_join(struct srv_request *request)
         return;
     }
     request->connection->joining = true;
-    if (!srv_command_queue_send(request->command_queue, &command, on_joined, pending)) {
+    if (!srv_pending_request_send(pending, request->command_queue, &command, on_joined)) {
         request->connection->joining = false;
         srv_mailbox_close(command.mailbox);
-        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
     }
 }

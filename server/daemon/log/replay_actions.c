@@ -41,7 +41,7 @@ static enum oto_status act_set(struct srv_replay *replay, uint32_t node, struct 
     if (key == NULL || value == NULL) {
         return missing(replay, key == NULL ? "key" : "value", error);
     }
-    enum oto_status status = srv_change_parameter(replay->engine, node, key, value, &command.change, error);
+    enum oto_status status = srv_sim_change_parameter(srv_engine_sim(replay->engine), node, key, value, &command.change, error);
     if (status == OTO_OK && (status = post(replay, &command, on_done, error)) != OTO_OK) {
         (void)srv_change_free(command.change);
     }
@@ -117,10 +117,10 @@ static enum oto_status act_swap(struct srv_replay *replay, uint32_t node, struct
         srv_logged_swap_read(srv_engine_sim(replay->engine), node, replay->reader, &replay->line, NULL,
                              replay->anyway ? NULL : "; --replay-anyway takes it", &as, &options, error);
     if (status == OTO_OK) {
-        status = srv_swap_load(replay->engine, node, &options, &command.change, error);
+        status = srv_sim_swap_load(srv_engine_sim(replay->engine), node, &options, &command.change, error);
     }
     if (status == OTO_OK) {
-        status = srv_swap_ready(replay->engine, command.change, error);
+        status = srv_sim_swap_ready(srv_engine_sim(replay->engine), command.change, error);
     }
     if (status == OTO_OK) {
         status = post(replay, &command, on_swapped, error);

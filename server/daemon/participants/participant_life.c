@@ -16,11 +16,12 @@ static void take_span(const struct srv_engine *engine, struct srv_participant *p
     participant->from = engine->sim->tick;
 }
 
-const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *mailbox)
+enum oto_status srv_participant_join(struct srv_engine *engine, struct srv_mailbox *mailbox, const char **reason)
 {
     struct srv_participant *participant = &engine->participants.list[mailbox->participant];
     if (participant->mailbox != NULL && !participant->dropped) {
-        return "another process takes part under this name";
+        *reason = "another process takes part under this name";
+        return OTO_EXISTS;
     }
     if (!participant->has_been) {
         take_span(engine, participant);
@@ -41,7 +42,7 @@ const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *
         srv_participant_grant(engine, participant);
     }
     srv_participant_say(engine, participant, 0, "joined");
-    return NULL;
+    return OTO_OK;
 }
 
 void srv_participant_leave(struct srv_engine *engine, struct srv_mailbox *mailbox)
@@ -63,16 +64,6 @@ void srv_participant_leave(struct srv_engine *engine, struct srv_mailbox *mailbo
     }
     srv_participant_say(engine, participant, participant->dropped ? 0 : 1, "left");
     participant->dropped = false;
-}
-
-bool srv_participants_any_waited_for(const struct srv_engine *engine)
-{
-    for (uint32_t p = 0; p < engine->participants.count; p++) {
-        if (engine->participants.list[p].is_waited_for) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- life ---- */

@@ -190,11 +190,12 @@ void srv_participants_wake(struct srv_engine *engine)
 
 /* ---- the clock's master ---- */
 
+/* In mode external the master grants ticks, except the ticks of a `step`. */
 bool srv_master_allows(struct srv_engine *engine)
 {
     struct srv_participants *participants = &engine->participants;
     const struct srv_participant *master = participants->master;
-    if (engine->sim->tick < participants->run_until) {
+    if (engine->mode != OTO_MODE_EXTERNAL || engine->steps_left > 0 || engine->sim->tick < participants->run_until) {
         return true;
     }
     if (master == NULL || master->mailbox == NULL || master->dropped) {

@@ -80,7 +80,7 @@ static void apply_controls(struct srv_engine *engine, struct srv_participant *pa
     }
 }
 
-void srv_participants_apply(struct srv_engine *engine)
+static void apply(struct srv_engine *engine)
 {
     for (uint32_t p = 0; p < engine->participants.count; p++) {
         struct srv_participant *participant = &engine->participants.list[p];
@@ -312,7 +312,7 @@ bool srv_participant_is_needed(const struct srv_engine *engine, const struct srv
     return participant->is_waited_for && !participant->ready && !srv_participant_covers(participant, engine->sim->tick);
 }
 
-bool srv_participants_clear(struct srv_engine *engine)
+static bool clear(struct srv_engine *engine)
 {
     struct srv_participant *waiting = NULL;
     for (uint32_t p = 0; p < engine->participants.count && !engine->faulted; p++) {
@@ -329,3 +329,22 @@ bool srv_participants_clear(struct srv_engine *engine)
     }
     return waiting == NULL && !engine->faulted;
 }
+
+/* ---- modes ---- */
+
+static const char *refuse_mode(const struct srv_engine *engine, enum oto_clock_mode mode)
+{
+    bool waited_for = false;
+    for (uint32_t p = 0; p < engine->participants.count; p++) {
+        waited_for = waited_for || engine->participants.list[p].is_waited_for;
+    }
+    if (mode == OTO_MODE_LOCKSTEP && !waited_for) {
+        return "mode lockstep needs a participant, and the world has none";
+    }
+    return mode == OTO_MODE_EXTERNAL && engine->participants.master == NULL
+               ? "mode external needs a clock.master, and the world has none"
+               : NULL;
+}
+
+const struct srv_input_source srv_inputs_of_participants = {
+    srv_master_allows, srv_master_wait, clear, apply, srv_participants_grant, refuse_mode, srv_participant_join};

@@ -74,32 +74,36 @@ struct srv_participants {
 enum oto_status srv_participants_begin(struct srv_engine *engine, struct oto_error *error);
 void srv_participants_finish(struct srv_engine *engine);
 
-/* Whether the next tick may be made; if not, waits for an answer or a command, within the timeout. */
-bool srv_participants_clear(struct srv_engine *engine);
-/* Applies the inputs of all participants at the start of a tick. */
-void srv_participants_apply(struct srv_engine *engine);
+/* Where the inputs of ticks come from: the participants, or the log of an earlier run (thread/journal.c). */
+struct srv_input_source {
+    /* Whether another tick is allowed: by the master in mode external, by the log that was read so far. */
+    bool (*allows)(struct srv_engine *engine);
+    void (*wait)(struct srv_engine *engine); /* until a tick is allowed, or a command arrives */
+    /* Whether the inputs of the next tick are there; if not, waits for one or for a command, within the timeout. */
+    bool (*clear)(struct srv_engine *engine);
+    void (*apply)(struct srv_engine *engine); /* applies the inputs at the start of a tick */
+    void (*grant)(struct srv_engine *engine); /* after a tick: requests the next inputs, and reports to the master */
+    const char *(*refuse_mode)(const struct srv_engine *engine, enum oto_clock_mode mode); /* NULL: it is accepted */
+    /* A participant joins; on a refusal *reason is set. */
+    enum oto_status (*join)(struct srv_engine *engine, struct srv_mailbox *mailbox, const char **reason);
+};
+extern const struct srv_input_source srv_inputs_of_participants, srv_inputs_of_log;
+
 /* The one place where a participant's input changes the state. */
 void srv_participant_apply(struct srv_engine *engine, const struct srv_participant_input *input);
-/* At a boundary: grants the next ticks to the participants, and reports the completed ticks to the master. */
-void srv_participants_grant(struct srv_engine *engine);
 /* Writes the end of the run into the mailboxes. */
 void srv_participants_close(struct srv_engine *engine);
-
-/* Mode external: whether the master allows another tick; srv_master_wait waits until it does. */
-bool srv_master_allows(struct srv_engine *engine);
-void srv_master_wait(struct srv_engine *engine);
-
-/* ---- commands; join returns the reason of a refusal, or NULL ---- */
-
-const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *mailbox);
-void srv_participant_leave(struct srv_engine *engine, struct srv_mailbox *mailbox);
-/* Whether the world has a participant that ticks wait for, which mode lockstep needs. */
-bool srv_participants_any_waited_for(const struct srv_engine *engine);
+void srv_participant_leave(struct srv_engine *engine, struct srv_mailbox *mailbox); /* a command */
 
 /* [loop] Wakes the tick thread if it sleeps on the futex of a mailbox; srv_waiter_wake ends its other sleeps. */
 void srv_participants_wake(struct srv_engine *engine);
 
 /* ---- between participants.c, participant_life.c and participant_wait.c ---- */
+
+enum oto_status srv_participant_join(struct srv_engine *engine, struct srv_mailbox *mailbox, const char **reason);
+void srv_participants_grant(struct srv_engine *engine);
+bool srv_master_allows(struct srv_engine *engine);
+void srv_master_wait(struct srv_engine *engine);
 
 /* Writes an event whose source names the participant. */
 void srv_participant_say(struct srv_engine *engine, const struct srv_participant *participant, uint32_t severity,

@@ -1,6 +1,63 @@
+#include <unistd.h>
+
 #include "daemon/thread/engine_private.h"
 #include "daemon/thread/journal.h"
 #include "base/text.h"
+
+/* ---- the main thread's ends of the two queues ---- */
+
+bool srv_engine_post(struct srv_engine *engine, const struct srv_command *command)
+{
+    const bool answered = !srv_command_is_unanswered(command);
+    if ((answered && engine->outstanding >= SRV_COMMAND_CAPACITY) || !srv_queue_push(&engine->commands, command)) {
+        return false;
+    }
+    engine->outstanding += answered ? 1 : 0;
+    srv_waiter_wake(&engine->waiter);
+    srv_participants_wake(engine);
+    return true;
+}
+
+void srv_views_update(struct srv_engine *engine, const struct srv_reply *reply)
+{
+    if (reply->plugin == NULL || reply->change == NULL) {
+        return;
+    }
+    struct srv_node_view *view = &engine->views[reply->change->node];
+    (void)pthread_mutex_lock(&engine->views_lock);
+    view->plugin = reply->plugin;
+    view->params = reply->params;
+    view->own_setup = reply->own_setup;
+    view->revision = reply->revision;
+    (void)pthread_mutex_unlock(&engine->views_lock);
+}
+
+void srv_views_fill_base(void *context, struct srv_change_base *base)
+{
+    struct srv_engine *engine = context;
+    (void)pthread_mutex_lock(&engine->views_lock);
+    const struct srv_node_view *view = &engine->views[base->node];
+    srv_change_base_fill(base, view->plugin, &view->params, view->own_setup, view->revision);
+    (void)pthread_mutex_unlock(&engine->views_lock);
+}
+
+bool srv_engine_take_reply(struct srv_engine *engine, struct srv_reply *reply)
+{
+    if (!srv_queue_pop(&engine->replies, reply)) {
+        /* Clears the notification and then checks the queue again, so that a reply between the two is not missed. */
+        uint64_t count;
+        (void)!read(engine->notify_fd, &count, sizeof count);
+        if (!srv_queue_pop(&engine->replies, reply)) {
+            return false;
+        }
+        srv_notify_main(engine);
+    }
+    engine->outstanding--;
+    srv_views_update(engine, reply);
+    return true;
+}
+
+/* ---- the tick thread's ends ---- */
 
 /* Applies a command at a boundary and fills status and reason of the reply. False: the reply is sent later. */
 typedef bool apply_function(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply);
@@ -93,14 +150,9 @@ static bool apply_mode(struct srv_engine *engine, const struct srv_command *comm
     if (oto_mode_name(mode)[0] == '\0') {
         return srv_reply_refuse(reply, OTO_UNSUPPORTED, "modes realtime, asap, step, lockstep and external are accepted");
     }
-    if (engine->feed != NULL && (mode == OTO_MODE_LOCKSTEP || mode == OTO_MODE_EXTERNAL)) {
-        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "a replay follows its log: modes realtime, asap and step are accepted");
-    }
-    if (mode == OTO_MODE_LOCKSTEP && !srv_participants_any_waited_for(engine)) {
-        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "mode lockstep needs a participant, and the world has none");
-    }
-    if (mode == OTO_MODE_EXTERNAL && engine->participants.master == NULL) {
-        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "mode external needs a clock.master, and the world has none");
+    const char *reason = engine->inputs->refuse_mode(engine, command->mode);
+    if (reason != NULL) {
+        return srv_reply_refuse(reply, OTO_UNSUPPORTED, reason);
     }
     engine->mode = command->mode;
     engine->anchored = false;
@@ -124,11 +176,8 @@ static bool apply_stop(struct srv_engine *engine, const struct srv_command *comm
 
 static bool apply_join(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
-    if (engine->feed != NULL) {
-        return srv_reply_refuse(reply, OTO_UNSUPPORTED, "this is a replay: what participants gave comes from its log");
-    }
-    const char *reason = srv_participant_join(engine, command->mailbox);
-    return reason == NULL || srv_reply_refuse(reply, OTO_EXISTS, reason);
+    reply->status = engine->inputs->join(engine, command->mailbox, &reply->reason);
+    return true;
 }
 
 static bool apply_leave(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)

@@ -81,24 +81,6 @@ const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, u
 /* Makes a fault of the node, with a new id if the spec has none; NULL: out of memory. Free it by srv_fault_free or post it. */
 struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node, const struct srv_fault_spec *spec);
 
-/*
- * A change is made from the plugin and parameters that the node runs at the time of the call. If another change of that node
- * is applied first, this change is refused with OTO_CONFLICT and has no effect: make it again.
- *
- * It copies the parameters, sets one of them and runs prepare. That may take milliseconds and may be done in a worker thread,
- * one at a time for each node.
- */
-enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
-                                     struct srv_node_change **change, struct oto_error *error);
-
-/*
- * A swap in steps, so that the live state can be copied between them: load (worker), post SNAPSHOT if
- * srv_swap_wants_snapshot, ready (worker), post SWAP. If `ready` fails, the caller must free the change.
- */
-enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, const struct srv_swap_options *options,
-                              struct srv_node_change **change, struct oto_error *error);
-enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_change *change,
-                               struct oto_error *error);
 /* If the node runs another plugin of a restored checkpoint, `previous` is the plugin of the world file; otherwise empty. */
 void srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous);
 

@@ -49,8 +49,9 @@ struct srv_engine {
     struct srv_sim *sim;
     uint64_t last_tick; /* the run ends at this tick */
     struct srv_participants participants; /* after the start used by the tick thread alone */
+    const struct srv_input_source *inputs;
     struct srv_journal *journal; /* NULL: nothing is logged */
-    struct srv_feed *feed;       /* NULL: this is no replay */
+    struct srv_logged_inputs *logged; /* used by the source srv_inputs_of_log */
     struct srv_workers *workers; /* NULL: the tick thread has no worker threads */
 
     /* members of the tick thread */
@@ -123,6 +124,10 @@ static inline bool srv_command_is_unanswered(const struct srv_command *command)
 void srv_commands_apply(struct srv_engine *engine);
 /* Sends a reply to the main thread. */
 void srv_reply_send_now(struct srv_engine *engine, const struct srv_reply *reply);
+/* Main thread: updates the node's view after a change was applied. */
+void srv_views_update(struct srv_engine *engine, const struct srv_reply *reply);
+/* Any thread: copies what a node runs, because the main thread may take replies while a worker prepares a change. */
+void srv_views_fill_base(void *engine, struct srv_change_base *base);
 /* Replies to the command `step` that is not finished, if there is one. */
 void srv_commands_finish_step(struct srv_engine *engine, enum oto_status status, const char *reason);
 
@@ -152,10 +157,5 @@ void srv_notify_main(struct srv_engine *engine);
 /* True: the next tick overwrites no record that a lossless reader has not read. Otherwise waits and returns false. */
 bool srv_lossless_clear(struct srv_engine *engine);
 void srv_lossless_finish(struct srv_engine *engine);
-
-/* ---- changes.c ---- */
-
-/* Main thread: updates the node's view after a change was applied. */
-void srv_views_update(struct srv_engine *engine, const struct srv_reply *reply);
 
 #endif

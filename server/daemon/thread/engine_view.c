@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include "daemon/thread/engine_private.h"
 #include "daemon/thread/workers.h"
 
@@ -16,34 +14,6 @@ const struct oto_segment_header *srv_engine_segment(const struct srv_engine *eng
 int srv_engine_notify_fd(const struct srv_engine *engine)
 {
     return engine->notify_fd;
-}
-
-bool srv_engine_post(struct srv_engine *engine, const struct srv_command *command)
-{
-    const bool answered = !srv_command_is_unanswered(command);
-    if ((answered && engine->outstanding >= SRV_COMMAND_CAPACITY) || !srv_queue_push(&engine->commands, command)) {
-        return false;
-    }
-    engine->outstanding += answered ? 1 : 0;
-    srv_waiter_wake(&engine->waiter);
-    srv_participants_wake(engine);
-    return true;
-}
-
-bool srv_engine_take_reply(struct srv_engine *engine, struct srv_reply *reply)
-{
-    if (!srv_queue_pop(&engine->replies, reply)) {
-        /* Clears the notification and then checks the queue again, so that a reply between the two is not missed. */
-        uint64_t count;
-        (void)!read(engine->notify_fd, &count, sizeof count);
-        if (!srv_queue_pop(&engine->replies, reply)) {
-            return false;
-        }
-        srv_notify_main(engine);
-    }
-    engine->outstanding--;
-    srv_views_update(engine, reply);
-    return true;
 }
 
 uint32_t srv_engine_node_count(const struct srv_engine *engine)
@@ -146,4 +116,14 @@ void srv_engine_set_waiters(struct srv_engine *engine, uint32_t waiters)
 void srv_engine_count(struct srv_engine *engine, enum oto_counter counter, int64_t delta)
 {
     srv_count_shared(engine->sim->store.header, counter, delta);
+}
+
+void srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous)
+{
+    const struct srv_node_config *config = engine->sim->nodes[node].config;
+    *previous = (struct srv_previous){.plugin = NULL};
+    if (config->replacement.plugin != NULL && config->replacement.plugin != config->plugin) {
+        *previous = (struct srv_previous){.plugin = oto_plugin_hold(config->plugin),
+                                          .params = oto_params_copy(&config->params)};
+    }
 }

@@ -31,9 +31,10 @@ enum oto_status srv_journal_make(struct srv_engine *engine, struct oto_error *er
         engine->journal->every = options->journal_every;
     }
     if (status == OTO_OK && options->replay) {
-        engine->feed = srv_state_alloc(sizeof *engine->feed);
-        status = engine->feed != NULL ? make_queue(&engine->feed->queue, sizeof(struct srv_participant_input), error)
-                                      : oto_fail(error, OTO_NO_MEMORY, "no memory for a replay");
+        engine->inputs = &srv_inputs_of_log;
+        engine->logged = srv_state_alloc(sizeof *engine->logged);
+        status = engine->logged != NULL ? make_queue(&engine->logged->queue, sizeof(struct srv_participant_input), error)
+                                        : oto_fail(error, OTO_NO_MEMORY, "no memory for a replay");
     }
     return status;
 }
@@ -45,10 +46,10 @@ void srv_journal_drop(struct srv_engine *engine)
         free(engine->journal);
         engine->journal = NULL;
     }
-    if (engine->feed != NULL) {
-        free(engine->feed->queue.items);
-        free(engine->feed);
-        engine->feed = NULL;
+    if (engine->logged != NULL) {
+        free(engine->logged->queue.items);
+        free(engine->logged);
+        engine->logged = NULL;
     }
 }
 
@@ -79,15 +80,15 @@ bool srv_engine_takes_input(const struct srv_engine *engine, const struct srv_pa
 
 bool srv_engine_feed(struct srv_engine *engine, const struct srv_participant_input *input)
 {
-    return srv_queue_push(&engine->feed->queue, input);
+    return srv_queue_push(&engine->logged->queue, input);
 }
 
 void srv_engine_allow(struct srv_engine *engine, uint64_t tick)
 {
-    struct srv_feed *feed = engine->feed;
-    if (tick > __atomic_load_n(&feed->horizon, __ATOMIC_RELAXED)) {
-        __atomic_store_n(&feed->horizon, tick, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&feed->waits, __ATOMIC_SEQ_CST) != 0) {
+    struct srv_logged_inputs *logged = engine->logged;
+    if (tick > __atomic_load_n(&logged->horizon, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&logged->horizon, tick, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&logged->waits, __ATOMIC_SEQ_CST) != 0) {
             srv_waiter_wake(&engine->waiter);
         }
     }
@@ -122,9 +123,7 @@ void srv_journal_command(struct srv_engine *engine, const struct srv_command *co
                                               .tick = engine->sim->tick,
                                               .id = command->id};
     tell(engine, &record);
-    if (engine->feed != NULL) {
-        srv_notify_main(engine); /* the replay waits for this record */
-    }
+    srv_notify_main(engine); /* a replay waits for this record */
 }
 
 void srv_journal_input(struct srv_engine *engine, const struct srv_participant_input *input)
@@ -184,18 +183,18 @@ bool srv_journal_clear(struct srv_engine *engine)
     return false;
 }
 
-/* ---- [tick]: being fed ---- */
+/* ---- [tick]: inputs from the log ---- */
 
-bool srv_feed_is_dry(const struct srv_engine *engine)
+static bool allows(struct srv_engine *engine)
 {
-    return engine->feed != NULL && engine->sim->tick >= __atomic_load_n(&engine->feed->horizon, __ATOMIC_ACQUIRE);
+    return engine->sim->tick < __atomic_load_n(&engine->logged->horizon, __ATOMIC_ACQUIRE);
 }
 
-void srv_feed_wait(struct srv_engine *engine)
+static void wait(struct srv_engine *engine)
 {
-    struct srv_feed *feed = engine->feed;
-    __atomic_store_n(&feed->waits, 1, __ATOMIC_SEQ_CST);
-    if (engine->sim->tick >= __atomic_load_n(&feed->horizon, __ATOMIC_SEQ_CST)) {
+    struct srv_logged_inputs *logged = engine->logged;
+    __atomic_store_n(&logged->waits, 1, __ATOMIC_SEQ_CST);
+    if (engine->sim->tick >= __atomic_load_n(&logged->horizon, __ATOMIC_SEQ_CST)) {
         srv_notify_main(engine);
         if (engine->wake_pending) {
             srv_wake_readers(engine);
@@ -203,12 +202,18 @@ void srv_feed_wait(struct srv_engine *engine)
         srv_waiter_wait(&engine->waiter, SRV_WAIT_FOR_EVER);
         engine->anchored = false; /* the wait for inputs of the log makes no tick late */
     }
-    __atomic_store_n(&feed->waits, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&logged->waits, 0, __ATOMIC_RELAXED);
 }
 
-void srv_feed_apply(struct srv_engine *engine)
+static bool clear(struct srv_engine *engine)
 {
-    struct srv_queue *queue = &engine->feed->queue;
+    (void)engine;
+    return true;
+}
+
+static void apply(struct srv_engine *engine)
+{
+    struct srv_queue *queue = &engine->logged->queue;
     const struct srv_participant_input *next;
     while (!srv_queue_is_empty(queue)) {
         next = (const struct srv_participant_input *)(const void *)(queue->items +
@@ -221,3 +226,26 @@ void srv_feed_apply(struct srv_engine *engine)
         srv_participant_apply(engine, &input);
     }
 }
+
+static void grant(struct srv_engine *engine)
+{
+    (void)engine;
+}
+
+static const char *refuse_mode(const struct srv_engine *engine, enum oto_clock_mode mode)
+{
+    (void)engine;
+    return mode == OTO_MODE_LOCKSTEP || mode == OTO_MODE_EXTERNAL
+               ? "a replay follows its log: modes realtime, asap and step are accepted"
+               : NULL;
+}
+
+static enum oto_status join(struct srv_engine *engine, struct srv_mailbox *mailbox, const char **reason)
+{
+    (void)engine;
+    (void)mailbox;
+    *reason = "this is a replay: what participants gave comes from its log";
+    return OTO_UNSUPPORTED;
+}
+
+const struct srv_input_source srv_inputs_of_log = {allows, wait, clear, apply, grant, refuse_mode, join};

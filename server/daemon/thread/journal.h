@@ -47,7 +47,7 @@ struct srv_journal {
     uint64_t lost;          /* records that were dropped because the queue was full */
 };
 
-struct srv_feed {
+struct srv_logged_inputs {
     struct srv_queue queue; /* inputs, from the main loop to the tick thread */
     uint64_t horizon;       /* number of ticks that may be completed */
     uint32_t waits;         /* 1: the tick thread waits at the horizon */
@@ -73,7 +73,7 @@ bool srv_engine_feed(struct srv_engine *engine, const struct srv_participant_inp
 /* Allows the tick thread to complete ticks up to `tick`; the limit never decreases. */
 void srv_engine_allow(struct srv_engine *engine, uint64_t tick);
 
-/* ---- [tick]; without a journal or feed these functions do nothing ---- */
+/* ---- [tick]; without a journal these functions do nothing ---- */
 
 void srv_journal_command(struct srv_engine *engine, const struct srv_command *command, const struct srv_reply *reply);
 void srv_journal_input(struct srv_engine *engine, const struct srv_participant_input *input);
@@ -84,11 +84,5 @@ void srv_journal_tick(struct srv_engine *engine);
 void srv_journal_hashes(struct srv_engine *engine);
 /* Whether the queue has room for the records of a tick; if not, waits 1 ms. Unpaced worlds call it and so lose no record. */
 bool srv_journal_clear(struct srv_engine *engine);
-
-/* Whether the next tick is beyond the ticks that the replay has read from the log. */
-bool srv_feed_is_dry(const struct srv_engine *engine);
-void srv_feed_wait(struct srv_engine *engine);
-/* Applies the logged inputs for the next tick, in place of the participants. */
-void srv_feed_apply(struct srv_engine *engine);
 
 #endif

@@ -13,17 +13,6 @@ static bool may_tick(const struct srv_engine *engine)
     return engine->steps_left > 0 || (!engine->paused && engine->mode != OTO_MODE_STEP);
 }
 
-static bool has_participants(const struct srv_engine *engine)
-{
-    return engine->participants.count > 0 && engine->feed == NULL;
-}
-
-/* In mode external the master grants ticks, except the ticks of a `step`. */
-static bool waits_for_master(struct srv_engine *engine)
-{
-    return engine->mode == OTO_MODE_EXTERNAL && engine->steps_left == 0 && !srv_master_allows(engine);
-}
-
 static bool is_paced(const struct srv_engine *engine)
 {
     const bool by_clock = engine->mode == OTO_MODE_REALTIME ||
@@ -90,11 +79,7 @@ static void publish_clock(struct srv_engine *engine, int64_t start_ns, int64_t w
 static void make_tick(struct srv_engine *engine)
 {
     __atomic_store_n(&engine->working, 1, __ATOMIC_RELAXED);
-    if (engine->feed != NULL) {
-        srv_feed_apply(engine);
-    } else if (engine->participants.count > 0) {
-        srv_participants_apply(engine);
-    }
+    engine->inputs->apply(engine);
     srv_sim_tick(engine->sim);
     srv_journal_tick(engine);
     __atomic_store_n(&engine->working, 0, __ATOMIC_RELAXED);
@@ -118,8 +103,7 @@ static void run_paced(struct srv_engine *engine)
         srv_factor_reset(&engine->factor);
         engine->anchored = true;
     }
-    if (has_participants(engine) && engine->now_ns >= srv_pacer_deadline_ns(&engine->pacer) &&
-        !srv_participants_clear(engine)) {
+    if (engine->now_ns >= srv_pacer_deadline_ns(&engine->pacer) && !engine->inputs->clear(engine)) {
         return;
     }
     const struct srv_pace pace = srv_pacer_plan(&engine->pacer, engine->now_ns);
@@ -144,8 +128,7 @@ static void run_paced(struct srv_engine *engine)
 /* Makes one tick without a deadline. The clock is read and readers are woken only after several ticks. */
 static void run_unpaced(struct srv_engine *engine)
 {
-    if ((has_participants(engine) && !srv_participants_clear(engine)) || !srv_lossless_clear(engine) ||
-        !srv_journal_clear(engine)) {
+    if (!engine->inputs->clear(engine) || !srv_lossless_clear(engine) || !srv_journal_clear(engine)) {
         return;
     }
     const bool few = engine->steps_left > 0 && engine->steps_left <= SRV_UNPACED_CLOCK_TICKS;
@@ -167,9 +150,7 @@ static void after_tick(struct srv_engine *engine, uint64_t before)
     if (engine->sim->tick == before) {
         return;
     }
-    if (has_participants(engine)) {
-        srv_participants_grant(engine);
-    }
+    engine->inputs->grant(engine);
     if (engine->steps_left > 0 && --engine->steps_left == 0) {
         srv_commands_finish_step(engine, OTO_OK, NULL);
     }
@@ -222,10 +203,8 @@ void *srv_tick_thread(void *argument)
             engine->anchored = false;
             srv_factor_reset(&engine->factor);
             srv_waiter_wait(&engine->waiter, SRV_WAIT_FOR_EVER);
-        } else if (srv_feed_is_dry(engine)) {
-            srv_feed_wait(engine);
-        } else if (waits_for_master(engine)) {
-            srv_master_wait(engine);
+        } else if (!engine->inputs->allows(engine)) {
+            engine->inputs->wait(engine);
         } else if (is_paced(engine)) {
             run_paced(engine);
         } else {

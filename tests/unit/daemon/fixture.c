@@ -142,6 +142,17 @@ void fixture_end(struct fixture *fixture)
     memset(fixture, 0, sizeof *fixture);
 }
 
+void fixture_expect_refusal(struct fixture *fixture, const char *words)
+{
+    struct oto_error error = {0};
+    assert_int_not_equal(srv_engine_create(&fixture->config, &fixture->options, NULL, NULL, &fixture->engine, &error),
+                         OTO_OK);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("'%s' is not said in: %s", words, error.text);
+    }
+    fixture_end(fixture);
+}
+
 uint64_t fixture_post(struct fixture *fixture, struct srv_command command)
 {
     const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
@@ -229,7 +240,7 @@ struct srv_reply fixture_change(struct fixture *fixture, uint32_t node, const ch
 {
     struct oto_error error = {0};
     struct srv_command command = {.kind = SRV_COMMAND_PARAMS};
-    assert_ok(srv_change_parameter(fixture->engine, node, key, yaml, &command.change, &error), error);
+    assert_ok(srv_sim_change_parameter(srv_engine_sim(fixture->engine), node, key, yaml, &command.change, &error), error);
     const struct srv_reply reply = fixture_command(fixture, command);
     (void)srv_change_free(reply.change);
     return reply;
@@ -254,12 +265,12 @@ struct srv_node_change *fixture_make_swap(struct fixture *fixture, uint32_t node
     struct oto_error error = {0};
     struct srv_node_change *change = NULL;
     options.plugin = plugin != NULL ? fixture_plugin(path, sizeof path, plugin) : NULL;
-    assert_ok(srv_swap_load(fixture->engine, node, &options, &change, &error), error);
+    assert_ok(srv_sim_swap_load(srv_engine_sim(fixture->engine), node, &options, &change, &error), error);
     if (srv_swap_wants_snapshot(change)) {
         const struct srv_command snapshot = {.kind = SRV_COMMAND_SNAPSHOT, .change = change};
         assert_int_equal(fixture_command(fixture, snapshot).status, OTO_OK);
     }
-    assert_ok(srv_swap_ready(fixture->engine, change, &error), error);
+    assert_ok(srv_sim_swap_ready(srv_engine_sim(fixture->engine), change, &error), error);
     return change;
 }
 

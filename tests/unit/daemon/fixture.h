@@ -57,6 +57,8 @@ const char *fixture_plugin(char *path, size_t bytes, const char *name);
 void fixture_create(struct fixture *fixture);
 void fixture_start(struct fixture *fixture); /* creates too if that was not done */
 void fixture_end(struct fixture *fixture);   /* destroys engine and configuration */
+/* The world is refused with these words; ends the fixture. */
+void fixture_expect_refusal(struct fixture *fixture, const char *words);
 
 /* Posts a command and waits for its reply; or one after the other. */
 uint64_t fixture_post(struct fixture *fixture, struct srv_command command);

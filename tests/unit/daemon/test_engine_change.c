@@ -55,8 +55,8 @@ static void the_second_of_two_changes_made_from_the_same_state_is_refused(void *
     struct srv_command first = {.kind = SRV_COMMAND_PARAMS}, second = {.kind = SRV_COMMAND_PARAMS};
     begin(&fixture);
     fixture_start(&fixture);
-    assert_ok(srv_change_parameter(fixture.engine, 1, "gain", "2", &first.change, &error), error);
-    assert_ok(srv_change_parameter(fixture.engine, 1, "second_gain", "5", &second.change, &error), error);
+    assert_ok(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "gain", "2", &first.change, &error), error);
+    assert_ok(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "second_gain", "5", &second.change, &error), error);
     struct srv_reply reply = fixture_command(&fixture, first);
     assert_int_equal(reply.status, OTO_OK);
     (void)srv_change_free(reply.change);
@@ -80,11 +80,11 @@ static void a_parameter_that_may_not_change_is_refused(void **unused)
     struct srv_node_change *change = NULL;
     begin(&fixture);
     fixture_start(&fixture);
-    assert_int_not_equal(srv_change_parameter(fixture.engine, 2, "fixed", "1", &change, &error), OTO_OK);
-    assert_int_not_equal(srv_change_parameter(fixture.engine, 2, "increment", "1e6", &change, &error), OTO_OK);
-    assert_int_not_equal(srv_change_parameter(fixture.engine, 2, "increment", ".nan", &change, &error), OTO_OK);
-    assert_int_not_equal(srv_change_parameter(fixture.engine, 99, "increment", "1", &change, &error), OTO_OK);
-    assert_int_not_equal(srv_change_parameter(fixture.engine, 2, "trouble", "prepare", &change, &error), OTO_OK);
+    assert_int_not_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 2, "fixed", "1", &change, &error), OTO_OK);
+    assert_int_not_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 2, "increment", "1e6", &change, &error), OTO_OK);
+    assert_int_not_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 2, "increment", ".nan", &change, &error), OTO_OK);
+    assert_int_not_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 99, "increment", "1", &change, &error), OTO_OK);
+    assert_int_not_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 2, "trouble", "prepare", &change, &error), OTO_OK);
     assert_non_null(strstr(error.text, "prepare was told to fail"));
     assert_null(change);
     fixture_end(&fixture);
@@ -137,7 +137,7 @@ static void what_is_switched_off_has_no_memory_until_a_change_would_switch_it_on
         fixture_step(&fixture, 10);
         assert_true(unreserved_bytes(&fixture) > 1024 * sizeof(double));
         if (way == 0) {
-            assert_ok(srv_change_parameter(fixture.engine, 1, "extra", "true", &change, &error), error);
+            assert_ok(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "extra", "true", &change, &error), error);
         } else {
             const struct srv_swap_options options = {.params_path = fixture_params(path, sizeof path, "extra: true")};
             change = fixture_make_swap(&fixture, 1, "witness", options);

@@ -246,8 +246,8 @@ static void a_change_that_is_refused_changes_nothing(void **unused)
     fixture.config.clock.mode = OTO_MODE_STEP;
     fixture_start(&fixture);
     fixture_step(&fixture, 500);
-    assert_int_not_equal(srv_change_parameter(fixture.engine, 1, "gain", "loud", &change, &error), OTO_OK);
-    assert_int_not_equal(srv_change_parameter(fixture.engine, 1, "gane", "1", &change, &error), OTO_OK);
+    assert_int_not_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "gain", "loud", &change, &error), OTO_OK);
+    assert_int_not_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "gane", "1", &change, &error), OTO_OK);
     assert_int_not_equal(
         make_plain_swap(fixture.engine, 1, fixture_plugin(path, sizeof path, "counter"), &change, &error), OTO_OK);
     assert_null(change);

@@ -60,13 +60,13 @@ static enum oto_status try_swap(struct fixture *fixture, const struct failure *f
         .params_path = failure->yaml != NULL ? fixture_params(params, sizeof params, failure->yaml) : NULL,
         .probe = failure->probe,
         .reset_state = failure->resets};
-    enum oto_status status = srv_swap_load(fixture->engine, COUNT, &options, &change, error);
+    enum oto_status status = srv_sim_swap_load(srv_engine_sim(fixture->engine), COUNT, &options, &change, error);
     if (status == OTO_OK && srv_swap_wants_snapshot(change)) {
         const struct srv_command snapshot = {.kind = SRV_COMMAND_SNAPSHOT, .change = change};
         status = fixture_command(fixture, snapshot).status;
     }
     if (status == OTO_OK) {
-        status = srv_swap_ready(fixture->engine, change, error);
+        status = srv_sim_swap_ready(srv_engine_sim(fixture->engine), change, error);
     }
     if (status == OTO_OK) {
         const struct srv_reply reply =
@@ -264,8 +264,8 @@ static void a_file_that_is_rebuilt_a_hundred_times_always_gives_its_new_code(voi
         const struct srv_swap_options options = {.plugin = path};
         struct srv_node_change *change = NULL;
         struct oto_error error = {0};
-        assert_ok(srv_swap_load(fixture.engine, COUNT, &options, &change, &error), error);
-        assert_ok(srv_swap_ready(fixture.engine, change, &error), error);
+        assert_ok(srv_sim_swap_load(srv_engine_sim(fixture.engine), COUNT, &options, &change, &error), error);
+        assert_ok(srv_sim_swap_ready(srv_engine_sim(fixture.engine), change, &error), error);
         (void)srv_change_free(fixture_flip(&fixture, change).change);
         fixture_step(&fixture, 1);
         (void)fixture_latest(&fixture, "demo/car/count", &record);

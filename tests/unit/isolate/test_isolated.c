@@ -234,23 +234,12 @@ static void a_change_that_is_refused_leaves_the_host_as_it_is(void **unused)
     begin(&fixture, &world);
     fixture.options.start_paused = true;
     fixture_start(&fixture);
-    assert_int_equal(srv_change_parameter(fixture.engine, 1, "trouble", "prepare", &change, &error), OTO_INVALID);
+    assert_int_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "trouble", "prepare", &change, &error), OTO_INVALID);
     assert_non_null(strstr(error.text, "prepare was told to fail"));
-    assert_int_equal(srv_change_parameter(fixture.engine, 1, "increment", "5000", &change, &error), OTO_RANGE);
+    assert_int_equal(srv_sim_change_parameter(srv_engine_sim(fixture.engine), 1, "increment", "5000", &change, &error), OTO_RANGE);
     fixture_step(&fixture, 100);
     assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_STALE), 0);
     fixture_end(&fixture);
-}
-
-static void expect_refusal(struct fixture *fixture, const char *words)
-{
-    struct oto_error error = {0};
-    assert_int_not_equal(srv_engine_create(&fixture->config, &fixture->options, NULL, NULL, &fixture->engine, &error),
-                         OTO_OK);
-    if (strstr(error.text, words) == NULL) {
-        fail_msg("'%s' is not said in: %s", words, error.text);
-    }
-    fixture_end(fixture);
 }
 
 static void what_cannot_be_isolated_is_refused_with_a_reason(void **unused)
@@ -260,10 +249,10 @@ static void what_cannot_be_isolated_is_refused_with_a_reason(void **unused)
     const struct world world = {.isolated = true, .plugin = "counter", .rate = 200};
     begin(&fixture, &world);
     fixture.nodes[1].isolation.budget_ns = 1000;
-    expect_refusal(&fixture, "one of each is accepted");
+    fixture_expect_refusal(&fixture, "one of each is accepted");
     begin(&fixture, &world);
     fixture.nodes[1].rate_num = 2000;
-    expect_refusal(&fixture, "at most one sample a tick");
+    fixture_expect_refusal(&fixture, "at most one sample a tick");
 }
 
 static void a_plugin_that_refuses_its_parameters_ends_the_start(void **unused)
@@ -276,7 +265,7 @@ static void a_plugin_that_refuses_its_parameters_ends_the_start(void **unused)
         struct fixture fixture;
         const struct world world = {.isolated = true, .plugin = cases[i].plugin, .rate = 200};
         begin(&fixture, &world);
-        expect_refusal(&fixture, cases[i].words);
+        fixture_expect_refusal(&fixture, cases[i].words);
     }
 }
 

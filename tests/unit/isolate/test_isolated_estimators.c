@@ -257,17 +257,6 @@ static void after_its_host_was_away_an_estimator_is_given_what_it_missed(void **
     fixture_end(&fixture);
 }
 
-static void expect_refusal(struct fixture *fixture, const char *words)
-{
-    struct oto_error error = {0};
-    assert_int_not_equal(srv_engine_create(&fixture->config, &fixture->options, NULL, NULL, &fixture->engine, &error),
-                         OTO_OK);
-    if (strstr(error.text, words) == NULL) {
-        fail_msg("'%s' is not said in: %s", words, error.text);
-    }
-    fixture_end(fixture);
-}
-
 static void a_host_is_of_one_kind(void **unused)
 {
     (void)unused;
@@ -275,7 +264,7 @@ static void a_host_is_of_one_kind(void **unused)
     begin(&fixture, &together);
     fixture.nodes[ODO].isolation.process = true;
     (void)snprintf(fixture.nodes[ODO].isolation.group, sizeof fixture.nodes[ODO].isolation.group, "g");
-    expect_refusal(&fixture, "is one of the estimators, and plugin host 'g' runs sensors");
+    fixture_expect_refusal(&fixture, "is one of the estimators, and plugin host 'g' runs sensors");
 }
 
 int main(void)

@@ -426,17 +426,6 @@ static void a_motion_that_ends_its_host_is_quarantined_alone(void **unused)
     }
 }
 
-static void expect_refusal(struct fixture *fixture, const char *words)
-{
-    struct oto_error error = {0};
-    assert_int_not_equal(srv_engine_create(&fixture->config, &fixture->options, NULL, NULL, &fixture->engine, &error),
-                         OTO_OK);
-    if (strstr(error.text, words) == NULL) {
-        fail_msg("'%s' is not said in: %s", words, error.text);
-    }
-    fixture_end(fixture);
-}
-
 static void what_makes_no_sense_is_refused_with_a_reason(void **unused)
 {
     (void)unused;
@@ -444,11 +433,11 @@ static void what_makes_no_sense_is_refused_with_a_reason(void **unused)
     static const struct hosts hosts = {"m", NULL, NULL}, mixed = {"m", NULL, "m"};
     begin(&fixture, "circle", "circle", &hosts);
     fixture.nodes[CAR].isolation.async = true;
-    expect_refusal(&fixture, "the sensors of a tick need its truth in that tick");
+    fixture_expect_refusal(&fixture, "the sensors of a tick need its truth in that tick");
     begin(&fixture, "circle", "circle", &mixed);
-    expect_refusal(&fixture, "is one of the sensors, and plugin host 'm' runs motions");
+    fixture_expect_refusal(&fixture, "is one of the sensors, and plugin host 'm' runs motions");
     begin(&fixture, "hostile_evaluate_zero", "circle", &hosts);
-    expect_refusal(&fixture, "in evaluate");
+    fixture_expect_refusal(&fixture, "in evaluate");
 }
 
 int main(void)

@@ -194,8 +194,8 @@ static void expect_refused(const char *plugin, const char *why, enum oto_status 
     const struct srv_swap_options options = {.plugin = fixture_plugin(path, sizeof path, plugin)};
     swap_world_begin(&fixture, true, false);
     fixture_step(&fixture, 100);
-    enum oto_status status = srv_swap_load(fixture.engine, HARM, &options, &change, &error);
-    status = status == OTO_OK ? srv_swap_ready(fixture.engine, change, &error) : status;
+    enum oto_status status = srv_sim_swap_load(srv_engine_sim(fixture.engine), HARM, &options, &change, &error);
+    status = status == OTO_OK ? srv_sim_swap_ready(srv_engine_sim(fixture.engine), change, &error) : status;
     if (status == OTO_OK) {
         const struct srv_command swap = {.kind = SRV_COMMAND_SWAP, .change = change};
         const struct srv_reply reply = fixture_command(&fixture, swap);

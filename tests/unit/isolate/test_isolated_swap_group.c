@@ -73,10 +73,10 @@ static void a_change_that_was_made_ready_beside_a_candidate_comes_too_late(void 
     swap_world_begin(&fixture, true, false);
     struct srv_node_change *first = fixture_make_swap(&fixture, COUNT, "counter", options);
     (void)fixture_flip(&fixture, first);
-    assert_ok(srv_change_parameter(fixture.engine, WITNESS, "delay_ms", "3", &change[0], &error), error);
+    assert_ok(srv_sim_change_parameter(srv_engine_sim(fixture.engine), WITNESS, "delay_ms", "3", &change[0], &error), error);
     struct srv_node_change *second = fixture_make_swap(&fixture, COUNT, "stamped", options);
     (void)fixture_flip(&fixture, second);
-    assert_ok(srv_change_parameter(fixture.engine, WITNESS, "delay_ms", "3", &change[1], &error), error);
+    assert_ok(srv_sim_change_parameter(srv_engine_sim(fixture.engine), WITNESS, "delay_ms", "3", &change[1], &error), error);
     assert_int_equal(fixture_settle(&fixture, first, 0).status, OTO_OK);
     assert_int_equal(fixture_settle(&fixture, second, 150).status, OTO_OK);
     for (size_t i = 0; i < 2; i++) {

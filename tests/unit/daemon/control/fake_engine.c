@@ -202,11 +202,17 @@ struct fake_change {
     struct fake_facts *facts;
 };
 
-/* [worker] Fails for the key "bad", and for "odd" from node 7 on; counts how many are at work at once. */
-enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
-                                     struct srv_node_change **change, struct oto_error *error)
+/* The fake engine is its own simulator. */
+struct srv_sim *srv_engine_sim(struct srv_engine *engine)
 {
-    struct fake_facts *facts = (struct fake_facts *)(uintptr_t)&engine->facts;
+    return (struct srv_sim *)(void *)engine;
+}
+
+/* [worker] Fails for the key "bad", and for "odd" from node 7 on; counts how many are at work at once. */
+enum oto_status srv_sim_change_parameter(const struct srv_sim *sim, uint32_t node, const char *key, const char *yaml,
+                                         struct srv_node_change **change, struct oto_error *error)
+{
+    struct fake_facts *facts = &((struct srv_engine *)(uintptr_t)sim)->facts;
     (void)yaml;
     const uint32_t now = __atomic_add_fetch(&facts->loads_at_once, 1, __ATOMIC_ACQ_REL);
     if (now > facts->loads_at_once_max) {
@@ -224,10 +230,10 @@ enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t n
     return OTO_OK;
 }
 
-enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, const struct srv_swap_options *options,
-                              struct srv_node_change **change, struct oto_error *error)
+enum oto_status srv_sim_swap_load(const struct srv_sim *sim, uint32_t node, const struct srv_swap_options *options,
+                                  struct srv_node_change **change, struct oto_error *error)
 {
-    return srv_change_parameter(engine, node, options->plugin, "", change, error);
+    return srv_sim_change_parameter(sim, node, options->plugin, "", change, error);
 }
 
 bool srv_swap_wants_snapshot(const struct srv_node_change *change)
@@ -236,9 +242,9 @@ bool srv_swap_wants_snapshot(const struct srv_node_change *change)
     return true;
 }
 
-enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_change *change, struct oto_error *error)
+enum oto_status srv_sim_swap_ready(const struct srv_sim *sim, struct srv_node_change *change, struct oto_error *error)
 {
-    (void)engine;
+    (void)sim;
     (void)change;
     (void)error;
     return OTO_OK;
