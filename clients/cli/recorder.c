@@ -100,14 +100,30 @@ static enum oto_status close_row(struct recorder_row *row, struct oto_error *err
 
 /* ---- samples ---- */
 
+static void acknowledge(struct recorder *recorder)
+{
+    uint64_t next[RECORDER_MAX];
+    for (uint32_t i = 0; i < recorder->count; i++) {
+        next[i] = oto_reader_position(&recorder->rows[i].reader);
+    }
+    (void)oto_lossless_acknowledge(recorder->client, next, recorder->count);
+}
+
 /* Becomes a lossless reader, for which a world that is not paced waits. */
-enum oto_status recorder_resume(const struct recorder *recorder, struct oto_error *error)
+enum oto_status recorder_resume(struct recorder *recorder, struct oto_error *error)
 {
     const struct oto_channel *channels[RECORDER_MAX];
     for (uint32_t i = 0; i < recorder->count; i++) {
         channels[i] = recorder->rows[i].channel;
     }
-    return recorder->count == 0 ? OTO_OK : oto_lossless_begin(recorder->client, channels, recorder->count, error);
+    if (recorder->count == 0) {
+        return OTO_OK;
+    }
+    const enum oto_status status = oto_lossless_begin(recorder->client, channels, recorder->count, error);
+    if (status == OTO_OK) {
+        acknowledge(recorder); /* the world counts from its newest records, but the readers begin at the oldest */
+    }
+    return status;
 }
 
 /* Finds all topics before it opens the files, because opening truncates a file. */
@@ -136,15 +152,6 @@ enum oto_status recorder_start(struct recorder *recorder, struct oto_client *cli
     }
     recorder->ready = true;
     return recorder_resume(recorder, error);
-}
-
-static void acknowledge(struct recorder *recorder)
-{
-    uint64_t next[RECORDER_MAX];
-    for (uint32_t i = 0; i < recorder->count; i++) {
-        next[i] = oto_reader_position(&recorder->rows[i].reader);
-    }
-    (void)oto_lossless_acknowledge(recorder->client, next, recorder->count);
 }
 
 static void report_gap(struct recorder_row *row, const struct oto_sample_head *head)

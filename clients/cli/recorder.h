@@ -44,7 +44,7 @@ enum oto_status recorder_add(struct recorder *recorder, char *argument, struct o
 /* Finds the topics, opens the files, becomes a lossless reader. To be called while the world is paused at its start. */
 enum oto_status recorder_start(struct recorder *recorder, struct oto_client *client, struct oto_error *error);
 /* To be called after the client has attached to the next run, which is paused at its start. The previous run is drained. */
-enum oto_status recorder_resume(const struct recorder *recorder, struct oto_error *error);
+enum oto_status recorder_resume(struct recorder *recorder, struct oto_error *error);
 /* Writes the new samples and returns their number. */
 uint64_t recorder_drain(struct recorder *recorder);
 /* Drains, reports lost and stale samples on stderr, and closes the files. OTO_IO after a write error. */

@@ -129,19 +129,14 @@ static void report_late(struct srv_sim *sim, struct srv_group *group)
     srv_event_write(sim, OTO_EVENT_PLUGIN_HOST, 1, __atomic_load_n(&group->pid, __ATOMIC_RELAXED), group->name, sentence);
 }
 
-bool srv_group_is_paced(const struct srv_sim *sim)
-{
-    return sim->isolation->paced;
-}
-
 int64_t srv_group_stuck_ns(const struct srv_sim *sim)
 {
-    return srv_group_is_paced(sim) ? SRV_GROUP_STUCK_NS : SRV_GROUP_PATIENCE_NS;
+    return sim->paced ? SRV_GROUP_STUCK_NS : SRV_GROUP_PATIENCE_NS;
 }
 
 int64_t srv_group_timeout_ns(const struct srv_sim *sim, const struct srv_group *group)
 {
-    return srv_group_is_paced(sim) ? group->budget_ns : SRV_GROUP_PATIENCE_NS;
+    return sim->paced ? group->budget_ns : SRV_GROUP_PATIENCE_NS;
 }
 
 static void look_for_stuck(struct srv_sim *sim, struct srv_group *group)
@@ -322,7 +317,7 @@ void srv_group_report_timeout(struct srv_sim *sim, struct srv_group *group)
 static void finish(struct srv_sim *sim, struct srv_group *group)
 {
     uint32_t *breadcrumb = &sim->store.header->current_node;
-    const bool paced = srv_group_is_paced(sim);
+    const bool paced = sim->paced;
     __atomic_store_n(breadcrumb, node_at(group), __ATOMIC_RELAXED);
     bool answered = srv_host_link_await(sim, group, &group->live, srv_group_timeout_ns(sim, group));
     if (!answered && !paced && !group->async) {
@@ -377,7 +372,7 @@ static void take_turn(struct srv_sim *sim, struct srv_group *group, uint64_t tic
         look_for_stuck(sim, group);
     }
     if (group->live.host == NULL && !group->async && is_anybody_due(group, tick, published) &&
-        !srv_group_is_paced(sim)) {
+        !sim->paced) {
         (void)srv_group_await_restart(sim, group, srv_now_ns() + SRV_GROUP_PATIENCE_NS);
     }
     request(sim, group, tick, published);

@@ -36,8 +36,6 @@ struct srv_isolation {
     struct srv_group *groups;
     uint32_t group_count;
     struct srv_host_supervisor *supervisor; /* NULL: no groups */
-    /* set by the caller of srv_isolation_create */
-    bool paced;    /* a tick waits for a host for at most its budget */
     uint32_t quit; /* atomic: ends every wait */
     struct srv_isolation_hooks hooks;
 };
@@ -152,7 +150,6 @@ void srv_group_settle(struct srv_sim *sim, struct srv_group *group);
 /* Unpaced worlds: waits for a restarted host until the deadline. */
 bool srv_group_await_restart(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns);
 /* Whether the budget limits the wait of a tick. */
-bool srv_group_is_paced(const struct srv_sim *sim);
 /* Reports an unanswered request, once in a row, and has the host ended after srv_group_stuck_ns. */
 void srv_group_report_timeout(struct srv_sim *sim, struct srv_group *group);
 

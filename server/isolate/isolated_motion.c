@@ -251,7 +251,7 @@ bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *s
 /* Whether a host can answer now; an unpaced world waits for a restarted host. */
 static bool is_there(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns)
 {
-    const bool there = srv_group_is_paced(sim)
+    const bool there = sim->paced
                            ? group->live.host != NULL && __atomic_load_n(&group->live.host->dead, __ATOMIC_ACQUIRE) == 0
                            : srv_group_await_restart(sim, group, deadline_ns);
     return there && !group->live.open;

@@ -48,6 +48,12 @@ static void watch(struct srv_group *group, struct srv_host *candidate)
     srv_host_supervisor_wake(group->isolation->sim);
 }
 
+static int64_t candidate_timeout_ns(const struct srv_sim *sim, const struct srv_group *group)
+{
+    const int64_t unpaced_ns = sim->isolation->hooks.candidate_timeout_ns;
+    return sim->paced || unpaced_ns == 0 ? srv_group_timeout_ns(sim, group) : unpaced_ns;
+}
+
 static void hand_over(const struct srv_node *node, const struct srv_change *change, const struct srv_host *host,
                       uint32_t index)
 {
@@ -90,8 +96,7 @@ enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *mem
     watch(group, host);
     hand_over(member->node, change, host, member->slot);
     srv_host_link_request(&group->trial, 0);
-    const bool answered =
-        srv_host_link_await(sim, group, &group->trial, sim->paced ? group->budget_ns : srv_group_stuck_ns(sim));
+    const bool answered = srv_host_link_await(sim, group, &group->trial, candidate_timeout_ns(sim, group));
     group->trial.open = false;
     *reason = refusal(host, slot->taken, answered);
     slot->take = SRV_TAKE_NOTHING;
@@ -138,7 +143,7 @@ void srv_group_settle_candidate(struct srv_sim *sim, struct srv_group *group)
 {
     struct srv_member *member = group->swapped;
     if (member == NULL || !group->trial.open ||
-        !srv_host_link_await(sim, group, &group->trial, srv_group_timeout_ns(sim, group))) {
+        !srv_host_link_await(sim, group, &group->trial, candidate_timeout_ns(sim, group))) {
         return;
     }
     const struct srv_pair_side runner = candidate_of(sim, member->node);

@@ -83,13 +83,6 @@ void srv_isolation_destroy(struct srv_sim *sim)
     }
 }
 
-void srv_isolation_set_paced(struct srv_sim *sim, bool paced)
-{
-    if (sim->isolation != NULL) {
-        sim->isolation->paced = paced;
-    }
-}
-
 void srv_isolation_quit(struct srv_sim *sim)
 {
     if (sim->isolation != NULL) {

@@ -11,6 +11,7 @@ struct srv_isolation_hooks {
     void *context;
     /* [any] Called when an event waits for srv_isolation_publish_events. */
     void (*wake)(void *context);
+    int64_t candidate_timeout_ns; /* timeout of a swap's candidate in a world without a pace; 0: that of the other plugins */
 };
 
 /* [loop] A world without isolated nodes gets nothing. On failure srv_isolation_destroy drops what was made. */
@@ -19,8 +20,6 @@ enum oto_status srv_isolation_create(struct srv_sim *sim, const struct srv_isola
 /* [loop] Call before srv_sim_destroy; NULL is allowed. */
 void srv_isolation_destroy(struct srv_sim *sim);
 
-/* [tick] Whether ticks wait for a host only for its budget. */
-void srv_isolation_set_paced(struct srv_sim *sim, bool paced);
 /* [any] Ends every wait for a host. */
 void srv_isolation_quit(struct srv_sim *sim);
 /* [tick] Writes the events of hosts that died or started. */

@@ -89,7 +89,7 @@ struct srv_sim {
     const struct srv_remote_ops *remote; /* operations for isolated nodes; NULL: there are none */
     struct srv_isolation *isolation;     /* belongs to the remote runners */
     /* set by the shell before ticks and commands */
-    bool paced; /* ticks keep to real time: a swap fills a history in parts, one at each tick */
+    bool paced; /* ticks keep to real time: they wait for a host for its budget only, and a swap fills a history in parts */
     bool over;  /* the run has ended or faulted, which also ends the probation of swaps */
     /* state */
     uint64_t tick;        /* completed ticks */

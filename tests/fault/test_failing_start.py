@@ -34,8 +34,9 @@ class FailingStart(unittest.TestCase):
         """Start, first sign of life, end; the exit code."""
         world = self.world
         world.spawn(*arguments)
-        until(lambda: world.server.poll() is not None or world.runs())
-        return world.stop()
+        alive = until(lambda: world.server.poll() is not None or world.runs())
+        code = world.stop()
+        return code if alive else "no sign of life"
 
     def is_restorable(self):
         done = subprocess.run([BIN / "otolithd", "--check", f"--restore={self.checkpoint}", self.world.file],

@@ -97,6 +97,8 @@ static bool expect(struct srv_replay *replay, uint32_t count)
     }
     expected->tick = replay->line.tick;
     expected->count = count;
+    replay->first_tick = replay->has_first ? replay->first_tick : expected->tick;
+    replay->has_first = true;
     if (!oto_run_log_word(&replay->line, "chain", &expected->chain) ||
         (count > 0 && !oto_run_log_words(&replay->line, "nodes", expected->nodes, count))) {
         struct oto_error error;
@@ -250,7 +252,8 @@ bool srv_replay_end(struct srv_replay *replay)
 {
     const bool good = !replay->differs && !replay->failed;
     const uint64_t tick = tick_now(replay);
-    (void)fprintf(stderr, "otolithd: replayed %" PRIu64 " ticks and %" PRIu64 " actions%s: %s\n", tick, replay->actions,
+    (void)fprintf(stderr, "otolithd: replayed %" PRIu64 " ticks and %" PRIu64 " actions%s: %s\n",
+                  tick > replay->first_tick ? tick - replay->first_tick : 0, replay->actions,
                   replay->read_all && tick >= replay->last_tick ? "" : ", not to the log's end",
                   replay->differs      ? "NOT what was logged"
                   : replay->compared > 0 ? "the same as logged, to the last bit"

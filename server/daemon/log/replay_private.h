@@ -35,7 +35,8 @@ struct srv_replay {
     bool read_all, stopped, failed;
     bool awaits;    /* command `sent_id` was sent and is not applied yet */
     uint64_t sent_id;
-    uint64_t last_tick, actions, compared, compared_tick;
+    bool has_first; /* first_tick is known: the tick of the first hashes, at which the logged run began */
+    uint64_t first_tick, last_tick, actions, compared, compared_tick;
     bool differs;
     struct srv_expected *first, **last;
     uint32_t expected_count;

@@ -186,7 +186,7 @@ static void begin_clock(struct srv_engine *engine)
 static enum oto_status build(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
                              struct oto_error *error)
 {
-    const struct srv_isolation_hooks hooks = {engine, on_host_events};
+    const struct srv_isolation_hooks hooks = {engine, on_host_events, engine->options.candidate_timeout_ns};
     enum oto_status status = check_participants(engine->config, error);
     if (status == OTO_OK) {
         status = check_clock(&engine->config->clock, error);

@@ -25,6 +25,7 @@ struct srv_engine_options {
     uint64_t lineage;      /* epoch of the run that this run continues after a crash; 0: this run continues none */
     bool single_steps;     /* nodes of one plugin are never stepped together */
     int64_t watchdog_ns;   /* a tick that takes longer is reported; 0: max(250 ms, 50 periods) */
+    int64_t candidate_timeout_ns; /* of a swap in a plugin host without a pace (isolate/isolation.h); 0: 5 s */
     uint64_t journal_every; /* ticks between two hashes of all nodes; 0: nothing is logged (daemon/thread/journal.h) */
     bool trap_exits;        /* a step that ends the process raises SIGSYS (exit_trap.h), which srv_crash_watch handles */
     bool replay;            /* ticks run up to the limit of srv_engine_allow, on the inputs of a log */

@@ -24,7 +24,6 @@ void srv_pace_show(struct srv_engine *engine)
 {
     engine->sim->paced = engine->mode == OTO_MODE_REALTIME && !engine->paused;
     engine->sim->over = engine->ended || engine->faulted;
-    srv_isolation_set_paced(engine->sim, engine->mode == OTO_MODE_REALTIME && engine->steps_left == 0);
 }
 
 static uint32_t state_of(const struct srv_engine *engine)

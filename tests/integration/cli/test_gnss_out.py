@@ -18,7 +18,7 @@ from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 WORLD = """
 world: drive
 origin: {latitude_deg: -33.5, longitude_deg: -70.25, altitude_m: 600, date: 2026-03-01}
-clock: {rate_hz: 1000, mode: realtime}
+clock: {rate_hz: 1000, mode: realtime, scale: 5}
 environment: {magnetic_field: [0, 20, -40]}
 vehicles:
   - name: car
@@ -141,8 +141,9 @@ class GnssOut(OtolithCase):
         self.assertEqual((vtg[1], vtg[5], vtg[9]), ("", "", "N"))
 
     def test_an_injected_outage_takes_the_fix_and_nan_is_no_fix(self):
-        self.otolith("fault", "car/gnss", "outage", "--for", "1s")
+        self.otolith("fault", "car/gnss", "outage")
         self.until(lambda: ",V,,,,,," in self.nmea(count=1), "the outage")
+        self.otolith("fault", "car/gnss", "--clear")
         self.until(lambda: ",A," in self.nmea(count=1), "the fix after it")
         self.otolith("fault", "car/gnss", "nan", "--field", "latitude")
         self.until(lambda: ",V,,,,,," in self.nmea(count=1), "the fix that is not a number")

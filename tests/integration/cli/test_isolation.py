@@ -64,13 +64,6 @@ class Isolation(unittest.TestCase):
                      *options)
         return json.loads(summary.read_text())
 
-    def test_estimators_give_the_same_bits(self):
-        for world, nodes in (("estimator.yaml", ("ekf", "ins")), ("mount_calibration.yaml", ("calibration",))):
-            expected = self.run_world(world, "--for", "5s")
-            for how in ("process", "{process: lab}"):
-                summary = self.run_world(world, "--for", "5s", *isolated(*nodes, how=how))
-                self.assertEqual(summary["state_hash"], expected["state_hash"], f"{world} {how}")
-
     def test_motions_give_the_same_bits(self):
         expected = self.run_world(self.moving, "--for", "3s")
         for how in ("process", "{process: road}"):

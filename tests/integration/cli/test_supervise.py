@@ -326,12 +326,11 @@ class Supervised(unittest.TestCase):
         self.until(self.running, "the world")
         self.assertFalse(stale.exists())
 
-    @staticmethod
-    def stop(pid):
+    def stop(self, pid):
         """Returns when no thread of the process runs any more."""
         os.kill(pid, signal.SIGSTOP)
-        while any(stat.read_text().rpartition(")")[2].split()[0] != "T" for stat in pathlib.Path("/proc", str(pid), "task").glob("*/stat")):
-            time.sleep(0.001)
+        tasks = pathlib.Path("/proc", str(pid), "task")
+        self.until(lambda: all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in tasks.glob("*/stat")), "the stop of all threads")
 
     def test_a_check_that_is_killed_leaves_no_process(self):
         self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_loop.so"))

@@ -1,19 +1,16 @@
 #!/usr/bin/python3
 """
-otolith.Sim, worlds in this process, and their equality with a server's. The plugins and parts are found without environment
+otolith.Sim, worlds in this process; test_same.py compares their samples with a server's. The plugins and parts are found without environment
 variables, since libotolith-sim looks beside itself.
 usage: test_sim.py BIN_DIR SIM_LIBRARY LIBRARY SOURCE_DIR
 """
-import csv
 import io
-import json
 import os
 import pathlib
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 import warnings
@@ -46,96 +43,6 @@ vehicles:
 
 def world_file(name):
     return os.path.join(WORLDS, f"{name}.yaml")
-
-
-def flat(samples, column):
-    """A column of a CSV: a field, or one element of an array's ("name.3")."""
-    if column in samples.dtype.names:
-        return samples[column]
-    name, _, index = column.rpartition(".")
-    return samples[f"record.{name}" if name == "t_ns" else name][:, int(index)]  # a record's own t_ns is not that of its head
-
-
-class Server:
-    """Runs of `otolith run`, each to its end, in a folder of their own."""
-
-    def __init__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="oto-sim-")
-        self.environment = dict(os.environ, XDG_RUNTIME_DIR=self.folder.name)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def run(self, world, *options):
-        """The summary of the run."""
-        done = subprocess.run([os.path.join(BIN, "otolith"), "run", world, "--mode", "asap", "--quiet", "--no-publish",
-                               "--summary", self.path("summary.json"), *options], env=self.environment, capture_output=True,
-                              text=True, timeout=300)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr)
-        with open(self.path("summary.json")) as file:
-            return json.load(file)
-
-
-class ServerTest(unittest.TestCase):
-    def setUp(self):
-        self.server = Server()
-        self.addCleanup(self.server.folder.cleanup)
-
-
-class Equality(ServerTest):
-    def compare(self, name, ticks, until):
-        """Every topic of the world, number by number, and the state hash."""
-        with otolith.Sim(world_file(name)) as sim:
-            topics = [channel for channel in sim.channels if channel.topic in sim.topics and channel.rate_hz > 0]
-            self.assertGreater(len(topics), 3)
-            files = {channel: self.server.path(f"{channel.index}.csv") for channel in topics}
-            recorded = [word for channel, file in files.items() for word in ("--csv", f"{channel.full_topic}={file}")]
-            summary = self.server.run(world_file(name), "--for", until, *recorded)
-            samples = sim.step(ticks, lossless=[channel.topic for channel in topics])
-            self.assertEqual(f"{sim.state_hash:016x}", summary["state_hash"])
-            for channel, file in files.items():
-                with open(file) as lines:
-                    header, *rows = csv.reader(lines)
-                read = samples[channel.topic]
-                self.assertEqual(len(rows), len(read), channel.topic)
-                for column, texts in zip(header, zip(*rows)):
-                    values = flat(read, column)
-                    with self.subTest(topic=channel.topic, column=column):
-                        if values.dtype.kind == "S":
-                            self.assertEqual([value.decode() for value in values], list(texts))
-                            continue
-                        expected = np.array([(float if values.dtype.kind == "f" else int)(text) for text in texts], values.dtype)
-                        self.assertEqual(values.tobytes(), expected.tobytes())
-            self.assertEqual({lost for topic, lost in sim.lost.items() if topic in samples and topic != "@events"}, {0})
-
-    def test_a_drive_in_the_city_is_that_of_a_server(self):
-        self.compare("city_drive", 8000, "8s")
-
-    def test_two_cars_are_those_of_a_server(self):
-        self.compare("two_cars", 3000, "3s")
-
-    def test_estimates_are_those_of_a_server(self):
-        self.compare("estimator", 3000, "3s")
-
-    def test_a_server_goes_on_from_a_saved_world(self):
-        with otolith.Sim(CITY, seed=5) as sim:
-            sim.step(1500)
-            with open(self.server.path("python.ckpt"), "wb") as file:
-                file.write(sim.save())
-            sim.step(1500)
-            summary = self.server.run(CITY, "--seed", "5", "--restore", self.server.path("python.ckpt"), "--for", "1.5s")
-            self.assertEqual(f"{sim.state_hash:016x}", summary["state_hash"])
-
-    def test_a_world_goes_on_from_a_servers_checkpoint(self):
-        summary = self.server.run(CITY, "--seed", "6", "--for", "1s", "--checkpoint", self.server.path("server.ckpt"))
-        with otolith.Sim(CITY) as sim, otolith.Sim(CITY, seed=6) as plain:
-            with open(self.server.path("server.ckpt"), "rb") as file:
-                sim.restore(file.read())
-            self.assertEqual((sim.tick, sim.seed, f"{sim.state_hash:016x}"), (1000, 6, summary["state_hash"]))
-            sim.step(500)
-            plain.step(1500)
-            self.assertEqual(sim.state_hash, plain.state_hash)
 
 
 class Reading(unittest.TestCase):

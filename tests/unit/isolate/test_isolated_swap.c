@@ -2,6 +2,10 @@
  * Swaps of nodes that run in a plugin host: what is different from those in the server's process. What is the same is
  * tested by the same tests (test_isolated_engine_swap, test_isolated_engine_swap_trouble).
  */
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
 #include "swap_world.h"
 
 /* ---- the same bits ---- */
@@ -112,6 +116,39 @@ static void in_mode_async_the_sample_that_waits_is_the_candidates(void **unused)
     assert_int_equal(newest_across_the_flip(make_discarding, &value), 10);
 }
 
+static void *go_on_later(void *pid)
+{
+    const struct timespec pause = {0, 200000000}; /* longer than the budget of a paced tick */
+    (void)nanosleep(&pause, NULL);
+    (void)kill(*(const int32_t *)pid, SIGCONT);
+    return NULL;
+}
+
+/* Mode async leaves the request of the last tick open across the boundary at which a swap begins. */
+static void a_swap_between_steps_waits_for_the_sample_that_is_under_way(void **unused)
+{
+    (void)unused;
+    const uint64_t hash = swap_world_undisturbed(true);
+    struct fixture fixture;
+    pthread_t thread;
+    swap_world_begin(&fixture, true, true);
+    fixture_step(&fixture, 99);
+    struct srv_node_change *change = fixture_make_swap(&fixture, HARM, "hostile_step_nothing", (struct srv_swap_options){0});
+    int32_t pid = fixture_host(&fixture, "alone").pid;
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    fixture_step(&fixture, 1);
+    assert_int_equal(pthread_create(&thread, NULL, go_on_later, &pid), 0);
+    const uint64_t id = fixture_post(&fixture, (struct srv_command){.kind = SRV_COMMAND_SWAP, .change = change});
+    fixture_step(&fixture, TICKS - 100);
+    const struct srv_reply reply = fixture_await(&fixture, id);
+    assert_int_equal(reply.status, OTO_OK);
+    (void)srv_change_free(reply.change);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(swap_world_hash(&fixture), hash);
+    swap_world_assert_whole(&fixture);
+    fixture_end(&fixture);
+}
+
 /* ---- candidates that end their host, or hold it ---- */
 
 struct harm {
@@ -119,8 +156,15 @@ struct harm {
     bool resets; /* then its fifth step does harm, else its first */
 };
 
-/* Half a second is long for a death to be seen, and yet a machine may be so slow. */
+/* The end of a host may be seen later than the timeout of its candidate, which is refused in any case. */
 static const char too_slow[] = "did not answer in time";
+
+static void begin_impatient(struct fixture *fixture, bool async)
+{
+    swap_world_make(fixture, true, async);
+    fixture->options.candidate_timeout_ns = 500 * MS;
+    fixture_start(fixture);
+}
 
 /* Whether its end was seen in time. */
 static bool falls_back(const struct harm *harm, int64_t shadow_ns, bool async, uint64_t hash)
@@ -130,7 +174,7 @@ static bool falls_back(const struct harm *harm, int64_t shadow_ns, bool async, u
     struct oto_event_record event;
     const struct srv_swap_options options = {
         .shadow_ns = shadow_ns, .probation_ns = 1000 * MS, .reset_state = harm->resets};
-    swap_world_begin(&fixture, true, async);
+    begin_impatient(&fixture, async);
     fixture_step(&fixture, 100);
     struct srv_node_change *change = fixture_make_swap(&fixture, HARM, harm->plugin, options);
     const uint64_t id = fixture_post(&fixture, (struct srv_command){.kind = SRV_COMMAND_SWAP, .change = change});
@@ -192,7 +236,7 @@ static void expect_refused(const char *plugin, const char *why, enum oto_status 
     struct srv_node_change *change = NULL;
     char path[512];
     const struct srv_swap_options options = {.plugin = fixture_plugin(path, sizeof path, plugin)};
-    swap_world_begin(&fixture, true, false);
+    begin_impatient(&fixture, false);
     fixture_step(&fixture, 100);
     enum oto_status status = srv_sim_swap_load(srv_engine_sim(fixture.engine), HARM, &options, &change, &error);
     status = status == OTO_OK ? srv_sim_swap_ready(srv_engine_sim(fixture.engine), change, &error) : status;
@@ -230,6 +274,7 @@ int main(void)
         cmocka_unit_test(swaps_in_a_host_give_the_bits_of_those_in_the_server),
         cmocka_unit_test(a_rebuilt_plugin_leaves_no_trace),
         cmocka_unit_test(in_mode_async_the_sample_that_waits_is_the_candidates),
+        cmocka_unit_test(a_swap_between_steps_waits_for_the_sample_that_is_under_way),
         cmocka_unit_test(what_ends_its_host_is_rolled_back_within_the_sample),
         cmocka_unit_test(what_fails_before_the_flip_leaves_the_run_as_it_was),
     };
