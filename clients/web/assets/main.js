@@ -129,6 +129,7 @@ class Page {
     $('pause').textContent = status.state === 'paused' ? 'Resume' : 'Pause';
     if (document.activeElement !== $('scale')) $('scale').value = String(+status.scale.toPrecision(4));
     this.topics.update();
+    this.nodes.update();
     this.#watch();
     if (this.charts.some((chart) => chart.lines.some((line) => !line.truth))) {
       for (const chart of this.charts) chart.bindTruth();

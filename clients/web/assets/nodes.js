@@ -33,17 +33,24 @@ export class Nodes {
 
   async load() {
     const node = this.choice.value;
+    this.channel = this.page.world.channels.find((channel) => channel.node === node);
     const reply = await this.page.link.request('get', node);
     if (node !== this.choice.value) return;
-    const plugin = this.page.world.channels.find((channel) => channel.node === node)?.plugin ?? '';
-    this.note.textContent = reply.ok ? `${plugin} ${reply.params.length} parameters`.trim() : reply.text;
+    this.good = reply.ok;
+    this.facts = reply.ok ? `${reply.params.length} parameters` : reply.text;
+    this.update();
     this.body.replaceChildren(...(reply.params ?? []).map((param) => this.#row(node, param)));
     this.#filter();
   }
 
-  // The topics whose plugins are shown.
+  // The topics whose plugins are shown: a node's first one.
   watched(into) {
-    if (!this.element.hidden) into.add(this.choice.value);
+    if (!this.element.hidden && this.channel) into.add(this.channel.topic);
+  }
+
+  // The plugin is known once the topic is watched.
+  update() {
+    this.note.textContent = `${this.good ? this.channel?.plugin ?? '' : ''} ${this.facts ?? ''}`.trim();
   }
 
   #row(node, param) {

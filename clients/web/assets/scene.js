@@ -6,6 +6,7 @@ import { vehicleOf } from './world.js';
 
 const PATH_POINTS = 600;
 const FLEET = 16; // vehicles: the top view of a larger world shows all of them first
+const CROWD = 4000; // numbers of places: more vehicles are dots of one pixel
 const REACH_PX = 12; // of a click on a vehicle
 
 // Roll, pitch and yaw (FLU body in ENU) of a quaternion, in radians.
@@ -257,11 +258,11 @@ export class Scene {
       const image = new ImageData(dots.width, dots.height), pixels = new Uint32Array(image.data.buffer);
       const [red, green, blue] = this.page.theme.accent.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
       const color = (0xff000000 | blue << 16 | green << 8 | red) >>> 0;
+      const side = places.length > CROWD ? [0] : [0, 1, dots.width, dots.width + 1];
       for (let i = 0; i < places.length; i += 2) {
         const x = Math.round((width / 2 + (places[i] - cx) / size) * ratio), y = Math.round((height / 2 - (places[i + 1] - cy) / size) * ratio);
         if (!(x > 0 && y > 0 && x < dots.width && y < dots.height)) continue;
-        const k = y * dots.width + x;
-        pixels[k] = pixels[k - 1] = pixels[k - dots.width] = pixels[k - dots.width - 1] = color;
+        for (const pixel of side) pixels[y * dots.width + x - pixel] = color;
       }
       dots.getContext('2d').putImageData(image, 0, 0);
       this.drawnPlaces = places;

@@ -33,7 +33,7 @@ export class Topics {
     this.rows.clear();
     this.extra.clear();
     this.element.replaceChildren(this.above, this.below);
-    this.search.placeholder = this.channels.length > DRAWN_WHOLE ? `find in ${this.channels.length} topics  ( / )` : 'find a field  ( / )';
+    this.search.placeholder = this.channels.length > DRAWN_WHOLE ? `find in ${this.channels.length} topics` : 'find a field  ( / )';
     this.filter();
   }
 
@@ -158,10 +158,15 @@ export class Topics {
 
   #measure() {
     for (const { channel, details, summary } of this.rows.values()) {
-      if (details.offsetHeight === 0) continue; // the page is not laid out yet
-      if (details.open) this.extra.set(channel.topic, details.offsetHeight - summary.offsetHeight - 1);
-      else this.height = details.offsetHeight;
-      if (!details.open) this.extra.delete(channel.topic);
+      const { height } = details.getBoundingClientRect();
+      if (height === 0) continue; // the page is not laid out yet
+      if (details.open) {
+        this.height = summary.getBoundingClientRect().height + 1;
+        this.extra.set(channel.topic, height - this.height);
+      } else {
+        this.height = height;
+        this.extra.delete(channel.topic);
+      }
     }
     this.opened = this.extra.size === 0 ? [] : this.listed.flatMap(({ topic }, index) => (this.extra.has(topic) ? [[index, this.extra.get(topic)]] : []));
   }
