@@ -4,7 +4,7 @@
 
 #define RECORDING_WORLD "world"               /* attachment: the world file */
 #define RECORDING_SCHEMA "schema.msgpack"     /* attachments: the schema frames of otolith/frame.h */
-#define RECORDING_PARAMETERS "parameters.yaml" /* attachment: parameters of all nodes when the recording began */
+#define RECORDING_PARAMETERS "parameters.yaml" /* attachment: parameters of all nodes when the recording began; of a world of more than 256 those of the first 256 recorded ones */
 #define RECORDING_INPUTS "inputs.jsonl"       /* attachments: the log of inputs, in parts of whole lines */
 #define RECORDING_FILES "files"               /* attachments: files that the world names, "files" and their absolute path */
 #define RECORDING_PLACES "files.jsonl"        /* attachment: where the world names the files that are not beside the world file */

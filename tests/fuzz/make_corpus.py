@@ -111,7 +111,7 @@ def conversation(name, options, *messages):
 READ, CONTROL = "0" * 31 + "1", "0" * 31 + "2"
 conversation("page_read", 0, f"hello\n{READ}\n", "subscribe\n1\ndemo/car/imu\nlinear_acceleration.x\nangular_velocity.z", "ack\n100",
              "do\n1\nget\ndemo/car/imu", "do\n2\npause", "unsubscribe\n1", "subscribe\n2\ndemo/none\nx", "subscribe\n3\ndemo/car/imu\nnone")
-conversation("page_control", 0, f"hello\n\n{CONTROL}", "do\n1\nset\ndemo/car/imu\na.x\n1", "do\n2\nswap\ndemo/car/imu\nmems_imu", "do\n3\nstep\n5\na\nb\nc\nd")
+conversation("page_control", 0, f"hello\n\n{CONTROL}", "watch\n0,1,99,x", "places\non", "do\n1\nset\ndemo/car/imu\na.x\n1", "do\n2\nswap\ndemo/car/imu\nmems_imu", "do\n3\nstep\n5\na\nb\nc\nd")
 conversation("page_stranger", 0, "hello\nwrong\n", "ack\n1")
 conversation("page_binary", 0, b"\0\1\2")
 SUBSCRIBE = '{"op":"subscribe","subscriptions":[' + ",".join(f'{{"id":{i},"channelId":{i}}}' for i in range(8)) + "]}"

@@ -8,11 +8,11 @@ from websocket import WebSocket
 def foxglove_client(link, topics):
     """Reads all samples of the topics, in a process of its own. Ends with the server or the test."""
     socket = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.sdk.v1", timeout_s=300)
-    channels = None
-    while channels is None:
+    channels = {}
+    while not set(topics) <= set(channels):  # a large world is advertised in parts
         message = socket.receive()
         if isinstance(message, str) and json.loads(message)["op"] == "advertise":
-            channels = {each["topic"]: each["id"] for each in json.loads(message)["channels"]}
+            channels.update((each["topic"], each["id"]) for each in json.loads(message)["channels"])
     socket.send(json.dumps({"op": "subscribe", "subscriptions": [{"id": number, "channelId": channels[topic]} for number, topic in enumerate(topics)]}))
     try:
         while True:

@@ -319,6 +319,74 @@ class Layout(PageCase):
         page.wait(note.format(3) + ".startsWith('Choose fields')")
 
 
+class Fleet(PageCase):
+    """A world whose lists are too long to be drawn whole."""
+    ROWS = "[...document.querySelectorAll('#topics details')]"
+
+    def test_only_the_visible_topics_are_drawn_and_counted_and_the_search_finds_all(self):
+        page = self.open(self.start(self.fleet(300)), control=True)
+        page.wait("otolith.charts.length > 0 && otolith.world.channels.length > 600")
+        self.assertEqual(page.run("otolith.charts[0].lines[0].topic"), "fleet/car_0000/imu")
+        self.assertLess(page.run(f"{self.ROWS}.length"), 100)
+        last = "otolith.world.byTopic.get('fleet/car_0299/imu')"
+        page.wait("otolith.world.byTopic.get('fleet/car_0000/imu').measuredHz > 0")
+        self.assertEqual(page.run(f"{last}.measuredHz"), 0)
+        page.run("document.getElementById('topics').scrollTop = 1e9")
+        page.wait("document.querySelector('#topics details[data-topic=\"fleet/car_0299/imu\"]')")
+        page.wait(f"{last}.measuredHz > 0")
+        self.assertLess(page.run(f"{self.ROWS}.length"), 100)
+        self.assertFalse(page.run("Boolean(document.querySelector('#topics details[data-topic=\"fleet/car_0000/imu\"]'))"))
+        page.key("/")
+        page.call("Input.insertText", text="car_014 velocity.z")
+        page.wait(f"{self.ROWS}.length === 10")  # the IMUs of car_0140 to car_0149
+        page.wait("document.querySelector('#topics details[open] li:not([hidden]) button[data-column=\"angular_velocity.z\"]')")
+        page.run("document.querySelector('[data-topic=\"fleet/car_0147/imu\"] button[data-column=\"angular_velocity.z\"]').click()")
+        page.wait("otolith.active.lines.at(-1).topic === 'fleet/car_0147/imu' && otolith.active.lines.at(-1).data.ring.count > 5")
+        self.no_errors(page)
+
+    def test_an_open_topic_keeps_its_place_when_it_is_scrolled_away(self):
+        page = self.open(self.start(self.fleet(300)))
+        page.wait("otolith.world.channels.length > 600")
+        page.run("document.querySelector('#topics summary').click()")
+        page.wait("document.querySelector('#topics details[open] li')")
+        page.wait("otolith.topics.opened.length === 1")
+        height = page.run("document.getElementById('topics').scrollHeight")
+        page.run("document.getElementById('topics').scrollTop = 5000")
+        page.wait(f"{self.ROWS}.length > 0 && !document.querySelector('#topics details[open]')")
+        self.assertAlmostEqual(page.run("document.getElementById('topics').scrollHeight"), height, delta=5)
+        page.run("document.getElementById('topics').scrollTop = 0")
+        page.wait("document.querySelector('#topics details[open] li')")
+
+    def test_the_top_view_shows_all_vehicles_and_a_click_chooses_one(self):
+        page = self.open(self.start(self.fleet(300)), "?p=view")
+        page.wait("otolith.world.places && otolith.world.places.length === 600 && Boolean(otolith.scene.at)")
+        distance, shows_all = page.run("[otolith.world.places[2 * 299] - otolith.world.places[0], otolith.scene.all]")
+        self.assertAlmostEqual(distance, 5 * 299, delta=1)
+        self.assertTrue(shows_all)
+        painted = "(() => { const { dots } = otolith.scene; return new Uint32Array(dots.getContext('2d').getImageData(0, 0, dots.width, dots.height).data.buffer).filter(Boolean).length; })()"
+        page.wait(f"{painted} > 300")
+        x, y = page.run("(() => { const r = otolith.scene.map.getBoundingClientRect(), [x, y] = otolith.scene.at([...otolith.world.places.subarray(300, 302)]); return [r.x + x, r.y + y]; })()")
+        page.mouse("mousePressed", x, y, button="left", clickCount=1)
+        page.mouse("mouseReleased", x, y, button="left", clickCount=1)
+        page.wait("/car_01[45]/.test(otolith.scene.choice.value)")
+        page.wait("otolith.scene.truth.place[0].key.startsWith(otolith.scene.choice.value) && otolith.scene.truth.place[0].ring.count > 5")
+        page.run("document.querySelector('[data-panel=nodes]').click()")
+        page.wait("otolith.scene.asked === false")
+        self.no_errors(page)
+
+    def test_a_node_is_chosen_by_a_part_of_its_name(self):
+        page = self.open(self.start(self.fleet(300)), "?p=nodes", control=True)
+        page.wait("document.querySelectorAll('.params tr').length > 20")
+        self.assertEqual(page.run("otolith.nodes.choice.value"), "fleet/car_0000/imu")
+        page.run("document.querySelector('#panel-nodes h3 input').focus()")
+        page.call("Input.insertText", text="car_0217/i")
+        page.wait("[...document.querySelectorAll('datalist option')].some((each) => each.value === 'car_0217/imu')")
+        page.run("document.activeElement.blur()")
+        page.wait("otolith.nodes.choice.value === 'fleet/car_0217/imu' && otolith.nodes.choice.element.value === 'car_0217/imu'")
+        page.wait("otolith.nodes.note.textContent.startsWith('mems_imu')")
+        self.no_errors(page)
+
+
 class Life(PageCase):
     def test_a_world_that_restarts_under_the_page(self):
         link = self.start()

@@ -187,10 +187,7 @@ class Data(WebCase):
         return count
 
     def test_a_viewer_gets_as_many_parameters_as_it_may_name_in_one_message(self):
-        world = self.path / "many.yaml"
-        world.write_text("world: many\nclock: {rate_hz: 100}\npublish: false\nvehicles:\n  - {name: car, count: 60, motion: {plugin: motion_script}, "
-                         "nodes: [{name: imu, plugin: mems_imu, rate_hz: 100}]}\n")
-        link = self.start(world)
+        link = self.start(self.fleet(60))
         viewer = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.websocket.v1", timeout_s=60)
         viewer.send(json.dumps({"op": "getParameters", "parameterNames": [], "id": "all"}))
         said = self.next_text(viewer, "status")["message"]
@@ -264,6 +261,69 @@ class Data(WebCase):
             reply = viewer.ask(*request)
             self.assertFalse(reply["ok"], request)
             self.assertNotEqual(reply["text"], "", request)
+        viewer.close()
+
+
+class Fleet(WebCase):
+    """Worlds whose description exceeds one message."""
+    COUNT = 600
+
+    def test_a_fleet_is_described_in_parts_and_only_what_is_watched_is_counted(self):
+        viewer = Viewer(self.start(self.fleet(self.COUNT)))
+        self.assertTrue(viewer.world["more"])
+        channels = viewer.channels()
+        self.assertEqual([each["index"] for each in channels], list(range(len(channels))))
+        topics = [each["topic"] for each in channels]
+        self.assertEqual(len(set(topics)), len(topics))
+        self.assertLessEqual({f"fleet/car_{i:04}/{node}" for i in range(self.COUNT) for node in ("motion", "imu")}, set(topics))
+        self.assertNotIn("channels", viewer.text("status"))
+        motion, last = topics.index("fleet/car_0000/motion"), topics.index("fleet/car_0599/imu")
+        viewer.socket.send(f"watch\n{motion},{last},{len(topics)},x")
+        first = viewer.text("records")["channels"]
+        self.assertEqual([(index, plugin) for index, _, plugin in first], [(motion, "motion_script"), (last, "mems_imu")])
+        self.until(lambda: viewer.text("records")["channels"][1][1] > first[1][1], "records of the last car")
+        viewer.socket.send("watch\n")
+        viewer.ask("get", "fleet/car_0599/imu")  # its reply comes after the change
+        for _ in range(3):
+            kind = viewer.next()
+            self.assertFalse(kind[0] == "text" and kind[1]["op"] == "records")
+        viewer.close()
+
+    def test_the_places_of_all_vehicles_are_sent_on_request(self):
+        viewer = Viewer(self.start(self.fleet(self.COUNT)))
+        viewer.channels()
+        viewer.socket.send("places\non")
+        while (message := viewer.next())[0] != "places":
+            pass
+        self.assertEqual(len(message[1]), self.COUNT)
+        for i, (east, north) in enumerate(message[1]):
+            self.assertAlmostEqual(east - message[1][0][0], 5 * i, delta=1)  # the cars drive alike
+            self.assertAlmostEqual(north, message[1][0][1], delta=1)
+        viewer.close()
+
+    def test_a_viewer_gets_the_channels_and_the_connection_graph_in_parts(self):
+        link = self.start(self.fleet(self.COUNT))
+        viewer = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.websocket.v1", timeout_s=60)
+        viewer.send(json.dumps({"op": "subscribeConnectionGraph"}))
+        wanted = {f"/car_{i:04}/{rest}" for i in range(self.COUNT) for rest in ("motion", "motion/odometry", "imu")} | {"/tf", "/clock"}
+        channels, graph, parts = {}, set(), 0
+        while not (wanted <= set(channels) and wanted <= graph):
+            data = viewer.receive()
+            message = json.loads(data) if isinstance(data, str) else {"op": "data"}
+            if message["op"] == "advertise":
+                self.assertLess(len(data), 512 << 10)
+                parts += 1
+                for each in message["channels"]:
+                    self.assertNotIn(each["id"], channels.values())
+                    channels[each["topic"]] = each["id"]
+            elif message["op"] == "connectionGraphUpdate":
+                self.assertLess(len(data), 512 << 10)
+                graph |= {each["name"] for each in message["publishedTopics"]}
+        self.assertGreater(parts, 1)
+        viewer.send(json.dumps({"op": "subscribe", "subscriptions": [{"id": 4, "channelId": channels["/car_0599/imu"]}]}))
+        while isinstance(data := viewer.receive(), str) or data[0] != 1:
+            pass
+        self.assertEqual(int.from_bytes(data[1:5], "little"), 4)
         viewer.close()
 
 

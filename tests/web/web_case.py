@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 from websocket import WebSocket  # noqa: E402
 
-MAGIC = 0x3157544F
+MAGIC, PLACES = 0x3157544F, 0x5057544F
 # 24 lines of the eight channels of eight.yaml in four charts, of 10 s.
 EIGHT_CHARTS = [(1, 2, "linear_acceleration"), (3, 4, "linear_acceleration"), (5, 6, "angular_velocity"), (7, 8, "angular_velocity")]
 EIGHT_QUERY = "?w=10" + "".join("&c=" + ";".join(f"eight/car/imu{i}~{base}.x~{base}.y~{base}.z" for i in (first, second)) for first, second, base in EIGHT_CHARTS)
@@ -31,10 +31,12 @@ class Viewer:
         self.batches = []  # of the last frame, not yet returned
 
     def next(self):
-        """("text", object) or ("frame", [batches]), which it acknowledges."""
+        """("text", object), ("places", [(east, north) of each vehicle]) or ("frame", [batches]), which it acknowledges."""
         data = self.socket.receive()
         if isinstance(data, str):
             return "text", json.loads(data)
+        if struct.unpack_from("<I", data)[0] == PLACES:
+            return "places", list(struct.iter_unpack("<ff", data[16:]))
         magic, count, time_s, self.sent, run = struct.unpack_from("<IIdII", data)
         assert magic == MAGIC
         batches, at = [], 24
@@ -53,6 +55,15 @@ class Viewer:
             kind, message = self.next()
             if kind == "text" and message["op"] == op:
                 return message
+
+    def channels(self):
+        """All channels of the world, whose description may have parts."""
+        channels, more = list(self.world["channels"]), self.world["more"]
+        while more:
+            part = self.text("channels")
+            channels += part["channels"]
+            more = part["more"]
+        return channels
 
     def subscribe(self, number, topic, *columns):
         self.socket.send("\n".join(["subscribe", str(number), topic, *columns]))
@@ -93,6 +104,21 @@ class WebCase(OtolithCase):
     @property
     def city(self):
         return self.source / "configs/worlds/city_drive.yaml"
+
+    def fleet(self, count):
+        """A world file of so many cars on a line, 5 m apart, each with an IMU."""
+        file = self.path / "fleet.yaml"
+        file.write_text(f"""world: fleet
+clock: {{rate_hz: 100}}
+publish: false
+vehicles:
+  - name: car
+    count: {count}
+    motion: {{plugin: motion_script}}
+    nodes: [{{name: imu, plugin: mems_imu, rate_hz: 100}}]
+    spread: {{motion.params.position_enu_m: [{{step: 5}}, 0, 0]}}
+""")
+        return file
 
     def start(self, world=None, *arguments, port=0, folder=None):
         """Starts a server whose page has any port, and returns its link with both tokens."""

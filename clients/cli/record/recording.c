@@ -7,6 +7,7 @@
 
 #include "attach/mirror.h"
 #include "base/monotonic.h"
+#include "base/pattern.h"
 #include "otolith/version.h"
 
 #define CHUNK_BYTES (1u << 20)
@@ -60,7 +61,7 @@ static enum oto_status add_view(struct recording *recording, struct recording_ro
         (void)snprintf(topic, sizeof topic, "%s/%s", row->topic, below);
     } else {
         (void)snprintf(topic, sizeof topic, "%s", view == OTO_ROS_TRANSFORM ? "/tf" : "/rosout");
-        for (uint32_t i = 0; i < recording->count; i++) {
+        for (uint32_t i = 0; i < recording->count && to->id == 0; i++) {
             const struct recording_row *other = &recording->rows[i];
             for (uint32_t k = 0; k < other->view_count; k++) {
                 to->id = other->views[k].view == view ? other->views[k].id : to->id;
@@ -78,13 +79,6 @@ static enum oto_status add_row(struct recording *recording, uint32_t index, stru
     static const enum oto_ros_view views[] = {OTO_ROS_TRANSFORM, OTO_ROS_ODOMETRY, OTO_ROS_FIX, OTO_ROS_PRESSURE, OTO_ROS_LOG};
     struct recording_row *row = &recording->rows[index];
     uint16_t schema = 0;
-    oto_ros_topic(oto_client_header(recording->client)->world, row->channel->topic, row->topic);
-    for (uint32_t i = 0; i < index; i++) {
-        if (strcmp(recording->rows[i].topic, row->topic) == 0) {
-            return oto_fail(error, OTO_CONFLICT, "the topics '%s' and '%s' are both '%s' in ROS: record them into two files",
-                            recording->rows[i].channel->topic, row->channel->topic, row->topic);
-        }
-    }
     enum oto_status status = oto_ros_type_make(&row->channel->type, &row->ros, error);
     for (uint32_t i = 0; i < index && status == OTO_OK && schema == 0; i++) { /* channels of one type share a schema */
         const struct recording_row *other = &recording->rows[i];
@@ -105,46 +99,102 @@ static enum oto_status add_row(struct recording *recording, uint32_t index, stru
     return status;
 }
 
-static void choose(struct recording *recording, const struct oto_channel *channel)
+/* A topic that was asked for: one channel, or the pattern of several. */
+struct wish {
+    const char *pattern;
+    const struct oto_channel *channel;
+    bool matched;
+};
+
+static bool is_wished(const struct recording *recording, struct wish *wishes, uint32_t count, const struct oto_channel *channel)
 {
-    struct recording_row *row = &recording->rows[recording->count++];
-    row->channel = channel;
-    row->reader = oto_reader_make(channel, OTO_READ_FROM_OLDEST);
+    const bool shown = recording->over_wire || cli_is_shown(channel);
+    bool wished = count == 0 && shown;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool matches = wishes[i].channel == channel ||
+                             (shown && wishes[i].pattern != NULL &&
+                              srv_pattern_matches_in(wishes[i].pattern, oto_client_header(recording->client)->world, channel->topic));
+        wishes[i].matched = wishes[i].matched || matches;
+        wished = wished || matches;
+    }
+    return wished;
+}
+
+static enum oto_status choose_wished(struct recording *recording, struct wish *wishes, uint32_t count, struct oto_error *error)
+{
+    for (uint32_t i = 0; i < oto_client_channel_count(recording->client); i++) {
+        const struct oto_channel *channel = oto_client_channel(recording->client, i);
+        if (is_wished(recording, wishes, count, channel)) {
+            struct recording_row *row = &recording->rows[recording->count++];
+            row->channel = channel;
+            row->reader = oto_reader_make(channel, OTO_READ_FROM_OLDEST);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!wishes[i].matched) {
+            return oto_fail(error, OTO_NOT_FOUND, "no topic matches '%s'; otolith ls lists the topics", wishes[i].pattern);
+        }
+    }
+    return OTO_OK;
 }
 
 static enum oto_status choose_rows(struct recording *recording, const struct recording_options *options,
                                    struct oto_error *error)
 {
     const uint32_t all = oto_client_channel_count(recording->client);
+    struct wish *wishes = calloc((size_t)options->topic_count + 1, sizeof *wishes);
+    enum oto_status status = OTO_OK;
     recording->rows = calloc((size_t)all + 1, sizeof *recording->rows);
-    if (recording->rows == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory to record %u topics", all);
+    if (recording->rows == NULL || wishes == NULL) {
+        status = oto_fail(error, OTO_NO_MEMORY, "no memory to record %u topics", all);
     }
-    for (uint32_t i = 0; i < all && options->topic_count == 0; i++) {
-        const struct oto_channel *channel = oto_client_channel(recording->client, i);
-        if (recording->over_wire || cli_is_shown(channel)) {
-            choose(recording, channel);
-        }
-    }
-    for (uint32_t i = 0; i < options->topic_count; i++) {
-        const struct oto_channel *channel = oto_client_find(recording->client, options->topics[i], error);
-        if (channel == NULL) {
-            return error->status;
-        }
-        bool twice = false;
-        for (uint32_t k = 0; k < recording->count; k++) {
-            twice = twice || recording->rows[k].channel == channel;
-        }
-        if (!twice) {
-            choose(recording, channel);
+    for (uint32_t i = 0; i < options->topic_count && status == OTO_OK; i++) {
+        const char *topic = options->topics[i];
+        if (srv_is_pattern(topic)) {
+            wishes[i].pattern = topic;
+        } else if ((wishes[i].channel = oto_client_find(recording->client, topic, error)) == NULL) {
+            status = error->status;
         }
     }
-    return OTO_OK;
+    status = status == OTO_OK ? choose_wished(recording, wishes, options->topic_count, error) : status;
+    free(wishes);
+    return status;
+}
+
+static int compare_topics(const void *a, const void *b)
+{
+    return strcmp((*(const struct recording_row *const *)a)->topic, (*(const struct recording_row *const *)b)->topic);
+}
+
+/* Topics that differ in their characters only, which ROS does not have, are one topic in ROS. */
+static enum oto_status check_names(const struct recording *recording, struct oto_error *error)
+{
+    const struct recording_row **sorted = calloc((size_t)recording->count + 1, sizeof *sorted);
+    enum oto_status status = sorted != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory to record %u topics", recording->count);
+    for (uint32_t i = 0; i < recording->count && sorted != NULL; i++) {
+        sorted[i] = &recording->rows[i];
+    }
+    if (sorted != NULL) {
+        qsort(sorted, recording->count, sizeof *sorted, compare_topics);
+    }
+    for (uint32_t i = 1; i < recording->count && status == OTO_OK; i++) {
+        if (compare_topics(&sorted[i - 1], &sorted[i]) == 0) {
+            const bool ordered = sorted[i - 1] < sorted[i];
+            status = oto_fail(error, OTO_CONFLICT, "the topics '%s' and '%s' are both '%s' in ROS: record them into two files",
+                              sorted[ordered ? i - 1 : i]->channel->topic, sorted[ordered ? i : i - 1]->channel->topic, sorted[i]->topic);
+        }
+    }
+    free(sorted);
+    return status;
 }
 
 static enum oto_status add_channels(struct recording *recording, struct oto_error *error)
 {
     enum oto_status status = oto_ros_type_make(&oto_ros_head_type, &recording->head_type, error);
+    for (uint32_t i = 0; i < recording->count; i++) {
+        oto_ros_topic(oto_client_header(recording->client)->world, recording->rows[i].channel->topic, recording->rows[i].topic);
+    }
+    status = status == OTO_OK ? check_names(recording, error) : status;
     for (uint32_t i = 0; i < recording->count && status == OTO_OK; i++) {
         status = add_row(recording, i, error);
     }
@@ -234,6 +284,12 @@ static enum oto_status start(struct recording *recording, const struct recording
     }
     if (status == OTO_OK) {
         status = add_channels(recording, error);
+    }
+    if (recording->count > MOST_LOSSLESS) { /* the world did not wait: the recording begins with what the rings hold now */
+        (void)oto_client_clock(recording->client, &clock);
+        for (uint32_t i = 0; i < recording->count; i++) {
+            recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_OLDEST);
+        }
     }
     recording->start_ns = clock.sim_time_ns;
     recording->has_end = options->for_ns > 0;

@@ -15,6 +15,7 @@
 #include "sim/run_log.h"
 
 #define LOG_PART_BYTES (4u << 20)
+#define NODES_MAX 256u /* of a world that is not large; whose parameters are attached, because samples wait for their requests */
 
 static uint64_t sim_now_ns(const struct recording *recording)
 {
@@ -157,16 +158,27 @@ static enum oto_status attach_world(struct recording *recording, const struct re
     return status;
 }
 
-/* Attaches the field tables of all channels, so that the name and type of a topic that is not recorded are known. */
+/* A large world has more facts than samples of a short recording: only those of the recorded channels are attached. */
+static bool is_large(const struct oto_client *client)
+{
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
+        nodes += i == 0 || strcmp(oto_client_channel(client, i)->node, oto_client_channel(client, i - 1)->node) != 0;
+    }
+    return nodes > NODES_MAX;
+}
+
+/* Attaches the field tables of all channels, so that the name and type of a topic that is not recorded are known, if the world is not large. */
 static enum oto_status attach_schema(struct recording *recording, struct oto_error *error)
 {
     const struct oto_segment_header *header = oto_client_header(recording->client);
-    const uint32_t total = oto_client_channel_count(recording->client);
+    const bool large = is_large(recording->client);
+    const uint32_t total = large ? recording->count : oto_client_channel_count(recording->client);
     struct oto_channel *channels = calloc((size_t)total + 1, sizeof *channels);
     struct oto_buffer frame = {0};
     enum oto_status status = channels != NULL ? OTO_OK : no_memory(error);
     for (uint32_t i = 0; i < total && status == OTO_OK; i++) {
-        channels[i] = *oto_client_channel(recording->client, i);
+        channels[i] = large ? *recording->rows[i].channel : *oto_client_channel(recording->client, i);
     }
     uint32_t share = total;
     for (uint32_t done = 0; done < total && status == OTO_OK;) {
@@ -193,6 +205,7 @@ static void put_parameter(void *context, const struct oto_param_info *info)
     (void)fprintf(to, "  %s: %s%s%s\n", info->key, info->value, info->unit[0] != '\0' ? "  # " : "", info->unit);
 }
 
+/* Attaches the parameters of all nodes; of a large world those of the first recorded nodes. The world file and the inputs have the others. */
 static enum oto_status attach_parameters(struct recording *recording, struct oto_error *error)
 {
     char *text = NULL;
@@ -200,9 +213,12 @@ static enum oto_status attach_parameters(struct recording *recording, struct oto
     FILE *to = open_memstream(&text, &bytes);
     struct oto_error refused;
     const char *last = "";
-    for (uint32_t i = 0; to != NULL && i < oto_client_channel_count(recording->client); i++) {
-        const struct oto_channel *channel = oto_client_channel(recording->client, i);
+    const bool large = is_large(recording->client);
+    const uint32_t count = large ? recording->count : oto_client_channel_count(recording->client);
+    for (uint32_t i = 0, nodes = 0; to != NULL && i < count && nodes < NODES_MAX; i++) {
+        const struct oto_channel *channel = large ? recording->rows[i].channel : oto_client_channel(recording->client, i);
         if (strcmp(channel->node, last) != 0 && channel->node_index != UINT32_MAX) {
+            nodes++;
             (void)fprintf(to, "%s:  # %s %s\n", channel->node, channel->plugin, channel->plugin_version);
             (void)oto_control_get(recording->client, channel->node, NULL, put_parameter, to, &refused);
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import ctypes as ct
+import fnmatch
 import json
 import os
 import time
@@ -86,6 +87,7 @@ class World(Handle):
     def _take(self, handle: ct.c_void_p, owned: bool) -> None:
         self._handle, self._owned = handle, owned
         self._known: dict[int, Channel] = {}
+        self._types: dict[int, tuple[np.dtype, dict[str, str]]] = {}
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
         self._lossless: Optional[_Lossless] = None
         self._list_channels()
@@ -123,6 +125,16 @@ class World(Handle):
         if not found:
             check(c.NOT_FOUND, error)
         return self.channels[found.contents.index]
+
+    def matching(self, pattern: str) -> list[Channel]:
+        """The channels whose topics match a pattern such as "car_00*/imu", with or without the leading "world/"; a `*` matches no `/`."""
+        patterns = [each.split("/") for each in pattern.split(",")]
+
+        def matches(name: list[str]) -> bool:
+            return any(len(name) == len(each) and all(map(fnmatch.fnmatchcase, name, each)) for each in patterns)
+
+        names = ((channel, channel.topic.split("/")) for channel in self.channels)
+        return [channel for channel, name in names if matches(name) or matches(name[1:])]
 
     @property
     def alive(self) -> bool:
@@ -334,9 +346,12 @@ class Channel:
         facts = pointer.contents
         self.type_name = facts.type.name.decode()
         self.payload_bytes = facts.type.bytes
-        self.dtype: np.dtype = _dtype.sample_dtype(facts.type)
-        self.units: dict[str, str] = {field.name.decode(): field.unit.decode(errors="replace")
-                      for field in _dtype.fields_of(facts.type)}
+        if facts.type_hash not in world._types:  # a fleet has ten thousand channels of one type
+            units = {field.name.decode(): field.unit.decode(errors="replace") for field in _dtype.fields_of(facts.type)}
+            world._types[facts.type_hash] = (_dtype.sample_dtype(facts.type), units)
+        self.dtype: np.dtype
+        self.units: dict[str, str]
+        self.dtype, self.units = world._types[facts.type_hash]
 
     def _take_facts(self) -> None:
         """What another run may change; `epoch` is that of the last run that had the channel."""

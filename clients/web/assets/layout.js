@@ -1,6 +1,8 @@
 // A layout is a URL: the charts with their fields, the window and the units. It holds no token.
 //   ?w=10&deg=1&stats=1&theme=dark&c=TOPIC~COLUMN~COLUMN;TOPIC~COLUMN&c=!TOPIC~COLUMN   (! : error terms of one field)
 
+import { vehicleOf } from './world.js';
+
 const WINDOWS_S = [1, 2, 5, 10, 20, 60, 120, 300, 600];
 
 export { WINDOWS_S };
@@ -75,8 +77,7 @@ export function truthOf(world, topic, column) {
   if (triad && taps && taps.seq > 0 && world.column(taps.topic, `${triad}.truth.${axis}`)) {
     return { topic: taps.topic, column: `${triad}.truth.${axis}` };
   }
-  const vehicle = channel.node.split('/').slice(0, -1).join('/');
-  const truth = world.channels.find((each) => each.truth && each.node.startsWith(`${vehicle}/`));
+  const truth = world.truths.get(vehicleOf(channel.node));
   if (!truth) return null;
   const name = triad === 'gyroscope' ? `angular_rate_body_rad_s.${axis}`
     : column === 'speed_m_s' ? 'longitudinal_speed_m_s' : channel.type.name === 'estimate' ? column : null;

@@ -2,6 +2,7 @@
 // a browser does not send, and stays in this tab.
 
 const MAGIC = 0x3157544f;
+const PLACES = 0x5057544f;
 const REFUSED = 4001;
 
 function takeTokens() {
@@ -13,7 +14,8 @@ function takeTokens() {
 }
 
 export class Link {
-  // handlers: state(text), refused(reason), world, status, events, reply (objects), frame(time), batch(id, lost, times, columns)
+  // handlers: state(text), refused(reason), world, channels, records, status, events, reply (objects), frame(time),
+  // batch(id, lost, times, columns), places(pairs of east and north)
   constructor(handlers) {
     this.handlers = handlers;
     this.requests = new Map();
@@ -99,8 +101,9 @@ export class Link {
   }
 
   #frame(buffer) {
-    const view = new DataView(buffer);
-    if (view.getUint32(0, true) !== MAGIC) return;
+    const view = new DataView(buffer), magic = view.getUint32(0, true);
+    if (magic === PLACES) this.handlers.places(new Float32Array(buffer, 16, 2 * view.getUint32(4, true)));
+    if (magic !== MAGIC) return;
     const batches = view.getUint32(4, true);
     const sent = view.getUint32(16, true);
     let at = 24;

@@ -31,11 +31,17 @@ class Page {
       state: (text) => this.#showState(text),
       refused: (reason) => this.askToken(`The server refused this page: ${reason}.`),
       world: (message) => this.world.describe(message),
+      channels: (message) => this.world.describeMore(message),
+      records: (message) => this.world.takeRecords(message),
       status: (message) => this.world.take(message),
       events: (message) => this.world.takeEvents(message),
       reply: (message) => this.toast(message.text, !message.ok),
       frame: (time) => { this.world.time = time; },
       batch: (id, lost, times, columns) => this.world.batch(id, lost, times, columns),
+      places: (pairs) => {
+        this.world.places = pairs;
+        this.sceneDirty = true;
+      },
     });
     this.world = new World(this.link);
     this.topics = new Topics(this, $('topics'), $('search'));
@@ -80,6 +86,7 @@ class Page {
     this.scene.build();
     this.nodes.build();
     this.changed();
+    this.#watch();
     if (restarted) {
       this.view.follow();
       if (!sought) this.toast(continues ? 'the world restarted and continues' : 'the world restarted from its start');
@@ -122,9 +129,25 @@ class Page {
     $('pause').textContent = status.state === 'paused' ? 'Resume' : 'Pause';
     if (document.activeElement !== $('scale')) $('scale').value = String(+status.scale.toPrecision(4));
     this.topics.update();
+    this.nodes.update();
+    this.#watch();
     if (this.charts.some((chart) => chart.lines.some((line) => !line.truth))) {
       for (const chart of this.charts) chart.bindTruth();
     }
+  }
+
+  // The records of the channels that are shown are counted, and those of the taps, which may begin at any time.
+  #watch() {
+    const topics = new Set();
+    for (const chart of this.charts) {
+      for (const { topic } of chart.model.series) {
+        topics.add(topic);
+        topics.add(`${this.world.byTopic.get(topic)?.node}.taps`);
+      }
+    }
+    this.nodes.watched(topics);
+    this.topics.watched(topics);
+    this.world.watch(topics);
   }
 
   // ---- charts ----
@@ -333,6 +356,7 @@ class Page {
     }
     this.layout.panel = name;
     this.events.serial = -1;
+    if (this.world.name !== '') this.scene.ask();
     if (name === 'nodes' && this.world.name !== '') this.nodes.load();
     if (this.charts.length > 0) this.changed();
   }

@@ -1,32 +1,31 @@
 // A node: its parameters with units and ranges, and with the control token: set, swap, fault.
 
+import { Choice } from './choice.js';
+
 const KINDS = ['bias', 'scale', 'noise', 'ramp', 'spikes', 'stuck', 'dropout', 'delay', 'nan'];
 
 export class Nodes {
   constructor(page, element) {
     this.page = page;
     this.element = element;
-    element.innerHTML = '<h3>Node <select aria-label="node"></select></h3><div class="actions"></div>'
+    element.innerHTML = '<h3>Node <select></select></h3><div class="actions"></div>'
       + '<input type="search" placeholder="find a parameter" aria-label="find a parameter"><p class="dim"></p>'
       + '<table class="params"><tbody></tbody></table>';
-    this.choice = element.querySelector('select');
+    this.choice = new Choice(element.querySelector('select'), 'node', () => {
+      this.#buildActions();
+      this.load();
+    });
     this.actions = element.querySelector('.actions');
     this.search = element.querySelector('input[type=search]');
     this.note = element.querySelector('p');
     this.body = element.querySelector('tbody');
-    this.choice.onchange = () => {
-      this.#buildActions();
-      this.load();
-    };
     this.search.oninput = () => this.#filter();
   }
 
   build() {
-    const before = this.choice.value;
-    const nodes = [...new Set(this.page.world.channels.filter((channel) => !channel.events).map((channel) => channel.node))];
-    this.choice.replaceChildren(...nodes.map((node) => new Option(node.replace(`${this.page.world.name}/`, ''), node)));
-    const first = nodes.find((node) => this.page.world.channels.some((channel) => channel.node === node && !channel.truth));
-    this.choice.value = nodes.includes(before) ? before : first ?? nodes[0] ?? '';
+    const channels = this.page.world.channels.filter((channel) => !channel.events);
+    const nodes = [...new Set(channels.map((channel) => channel.node))];
+    this.choice.set(nodes.map((node) => [node.replace(`${this.page.world.name}/`, ''), node]), channels.find((channel) => !channel.truth)?.node);
     this.#buildActions();
     if (!this.element.hidden) this.load();
     else this.body.replaceChildren();
@@ -34,12 +33,24 @@ export class Nodes {
 
   async load() {
     const node = this.choice.value;
+    this.channel = this.page.world.channels.find((channel) => channel.node === node);
     const reply = await this.page.link.request('get', node);
     if (node !== this.choice.value) return;
-    const plugin = this.page.world.channels.find((channel) => channel.node === node)?.plugin ?? '';
-    this.note.textContent = reply.ok ? `${plugin} ${reply.params.length} parameters`.trim() : reply.text;
+    this.good = reply.ok;
+    this.facts = reply.ok ? `${reply.params.length} parameters` : reply.text;
+    this.update();
     this.body.replaceChildren(...(reply.params ?? []).map((param) => this.#row(node, param)));
     this.#filter();
+  }
+
+  // The topics whose plugins are shown: a node's first one.
+  watched(into) {
+    if (!this.element.hidden && this.channel) into.add(this.channel.topic);
+  }
+
+  // The plugin is known once the topic is watched.
+  update() {
+    this.note.textContent = `${this.good ? this.channel?.plugin ?? '' : ''} ${this.facts ?? ''}`.trim();
   }
 
   #row(node, param) {

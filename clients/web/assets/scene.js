@@ -1,8 +1,13 @@
-// Attitude and top view of a vehicle: the truth, and an estimate where there is one.
+// Attitude and top view of a vehicle: the truth, and an estimate where there is one. The top view may show all vehicles.
 
+import { Choice } from './choice.js';
 import { number } from './units.js';
+import { vehicleOf } from './world.js';
 
 const PATH_POINTS = 600;
+const FLEET = 16; // vehicles: the top view of a larger world shows all of them first
+const CROWD = 4000; // numbers of places: more vehicles are dots of one pixel
+const REACH_PX = 12; // of a click on a vehicle
 
 // Roll, pitch and yaw (FLU body in ENU) of a quaternion, in radians.
 function angles(w, x, y, z) {
@@ -27,20 +32,40 @@ export class Scene {
   constructor(page, element) {
     this.page = page;
     this.element = element;
-    element.innerHTML = '<h3>Attitude <select aria-label="vehicle"></select></h3><canvas role="img" aria-label="attitude"></canvas><div class="readout"></div><h3>Top view</h3><canvas role="img" aria-label="top view of the path"></canvas><div class="readout"></div>';
+    element.innerHTML = '<h3>Attitude <select></select></h3><canvas role="img" aria-label="attitude"></canvas><div class="readout"></div><h3>Top view <button title="all vehicles; a click in the picture chooses one">all</button></h3><canvas role="img" aria-label="top view of the path"></canvas><div class="readout"></div>';
     [this.attitude, this.map] = element.querySelectorAll('canvas');
     [this.angles, this.place] = element.querySelectorAll('.readout');
-    this.choice = element.querySelector('select');
-    this.choice.onchange = () => this.bind();
+    this.choice = new Choice(element.querySelector('select'), 'vehicle', () => this.bind());
+    this.allButton = element.querySelector('button');
+    this.allButton.onclick = () => this.#showAll(!this.all);
+    this.map.onclick = (event) => this.#pick(event);
+    this.asked = false;
+    this.dots = document.createElement('canvas'); // the vehicles, drawn anew when their places or the view change
   }
 
   // Vehicles are the nodes with a record of type truth.
   build() {
-    const vehicles = this.page.world.channels.filter((channel) => channel.truth || channel.type.name === 'truth');
-    const before = this.choice.value;
-    this.choice.replaceChildren(...vehicles.map((channel) => new Option(channel.topic.replace(`${this.page.world.name}/`, ''), channel.topic)));
-    if (vehicles.some((channel) => channel.topic === before)) this.choice.value = before;
+    const { world } = this.page;
+    this.vehicles = world.vehicles;
+    this.choice.set(this.vehicles.map((channel) => [channel.topic.replace(`${world.name}/`, ''), channel.topic]));
+    this.allButton.hidden = this.vehicles.length < 2;
+    this.asked = false;
+    this.#showAll(this.all ?? this.vehicles.length > FLEET);
     this.bind();
+  }
+
+  #showAll(all) {
+    this.all = this.vehicles.length > 1 && all;
+    this.allButton.setAttribute('aria-pressed', String(this.all));
+    this.page.sceneDirty = true;
+    this.ask();
+  }
+
+  // The server sends the places of all vehicles only while they are shown.
+  ask() {
+    const wanted = this.all && !this.element.hidden;
+    if (wanted !== this.asked) this.page.link.send('places', wanted ? 'on' : 'off');
+    this.asked = wanted;
   }
 
   bind() {
@@ -192,16 +217,21 @@ export class Scene {
     if (path.length === 0) return;
     const estimate = this.estimate ? this.#path(this.estimate, time) : [];
     const box = [Infinity, Infinity, -Infinity, -Infinity];
-    for (const [x, y] of [...path, ...estimate]) {
+    const extend = (x, y) => {
       box[0] = Math.min(box[0], x);
       box[1] = Math.min(box[1], y);
       box[2] = Math.max(box[2], x);
       box[3] = Math.max(box[3], y);
-    }
+    };
+    for (const [x, y] of [...path, ...estimate]) extend(x, y);
+    const places = this.all ? this.page.world.places : null;
+    for (let i = 0; places && i < places.length; i += 2) if (Number.isFinite(places[i])) extend(places[i], places[i + 1]);
     const size = Math.max((box[2] - box[0]) / (width - 50), (box[3] - box[1]) / (height - 50), 10 / width);
     const cx = (box[0] + box[2]) / 2, cy = (box[1] + box[3]) / 2;
     const at = ([x, y]) => [width / 2 + (x - cx) / size, height / 2 - (y - cy) / size];
     this.#drawGrid(ctx, width, height, size, at, cx, cy);
+    this.at = at;
+    if (places) this.#drawDots(ctx, places, width, height, [cx, cy, size]);
     this.#drawPath(ctx, path, at, theme.accent, 2);
     this.#drawPath(ctx, estimate, at, theme.warning, 1.5);
     const [x, y] = at(path.at(-1));
@@ -216,6 +246,47 @@ export class Scene {
     ctx.lineTo(-6, -6);
     ctx.fill();
     ctx.restore();
+  }
+
+  // One square for each vehicle, written as pixels: ten thousand cost less than a path of a hundred points.
+  #drawDots(ctx, places, width, height, view) {
+    const { dots } = this, key = [width, height, ...view, this.page.theme.name].join();
+    if (this.drawnPlaces !== places || this.drawnView !== key) {
+      const ratio = devicePixelRatio, [cx, cy, size] = view;
+      dots.width = Math.round(width * ratio);
+      dots.height = Math.round(height * ratio);
+      const image = new ImageData(dots.width, dots.height), pixels = new Uint32Array(image.data.buffer);
+      const [red, green, blue] = this.page.theme.accent.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
+      const color = (0xff000000 | blue << 16 | green << 8 | red) >>> 0;
+      const side = places.length > CROWD ? [0] : [0, 1, dots.width, dots.width + 1];
+      for (let i = 0; i < places.length; i += 2) {
+        const x = Math.round((width / 2 + (places[i] - cx) / size) * ratio), y = Math.round((height / 2 - (places[i + 1] - cy) / size) * ratio);
+        if (!(x > 0 && y > 0 && x < dots.width && y < dots.height)) continue;
+        for (const pixel of side) pixels[y * dots.width + x - pixel] = color;
+      }
+      dots.getContext('2d').putImageData(image, 0, 0);
+      this.drawnPlaces = places;
+      this.drawnView = key;
+    }
+    ctx.drawImage(dots, 0, 0, width, height);
+    const shown = places.length / 2, all = this.vehicles.length;
+    ctx.fillStyle = this.page.theme.dim;
+    ctx.font = '10px system-ui';
+    ctx.fillText(shown < all ? `the first ${shown} of ${all} vehicles` : `${all} vehicles`, 8, 14);
+  }
+
+  // Chooses the vehicle at the pointer.
+  #pick(event) {
+    const { places } = this.page.world;
+    if (!this.all || !places || !this.at) return;
+    let best = REACH_PX, nearest = -1;
+    for (let i = 0; i < places.length; i += 2) {
+      const [x, y] = this.at([places[i], places[i + 1]]), distance = Math.hypot(x - event.offsetX, y - event.offsetY);
+      if (distance < best) [best, nearest] = [distance, i / 2];
+    }
+    if (nearest < 0) return;
+    this.choice.value = this.vehicles[nearest].topic;
+    this.bind();
   }
 
   #drawPath(ctx, path, at, color, width) {

@@ -3,6 +3,8 @@
 import { Ring, capacityFor } from './ring.js';
 
 const EVENTS_KEPT = 2000;
+const WATCHED_WHOLE = 256; // channels: the records of all are counted in a smaller world
+const WATCHED_MAX = 400;
 
 // Columns of a record type: {name, base, unit, text, frame}; base is shared by the components of a vector.
 function columnsOf(type) {
@@ -20,12 +22,20 @@ function columnsOf(type) {
   return out;
 }
 
+// The vehicle of a node: "demo/car" of "demo/car/imu".
+export function vehicleOf(node) {
+  return node.slice(0, Math.max(0, node.lastIndexOf('/')));
+}
+
 export class World {
   constructor(link) {
     this.link = link;
     this.name = '';
     this.channels = [];
     this.byTopic = new Map();
+    this.byIndex = new Map();
+    this.truths = new Map(); // vehicle -> the channel of its truth
+    this.places = null; // [east, north] of each vehicle, in the order of `vehicles`
     this.subscriptions = new Map(); // key -> {id, topic, columns, ring, users}
     this.byId = new Map();
     this.nextId = 0;
@@ -50,17 +60,39 @@ export class World {
 
   // ---- messages ----
 
+  // The description of a large world comes in parts.
   describe(message) {
+    this.parts = message;
+    if (!message.more) this.#take();
+  }
+
+  describeMore({ channels, more }) {
+    this.parts.channels.push(...channels);
+    if (!more) this.#take();
+  }
+
+  #take() {
+    const message = this.parts;
+    this.parts = null;
     const continues = message.lineage === this.lineage;
     const restarted = this.epoch !== undefined && this.epoch !== message.epoch;
     const sought = restarted && Boolean(this.recording && message.recording); // a playback begins a new run at each seek
     Object.assign(this, { name: message.world, version: message.version, epoch: message.epoch, lineage: message.lineage,
       seed: message.seed, control: message.control, rateHz: message.rate_hz, recording: message.recording ?? null });
+    const columns = message.types.map(columnsOf);
     this.channels = message.channels.map((channel) => {
       const type = message.types[channel.type];
-      return { ...channel, type, bytes: type.bytes, columns: columnsOf(type), plugin: '', measuredHz: 0 };
+      return Object.assign(channel, { type, bytes: type.bytes, columns: columns[channel.type], plugin: '', measuredHz: 0, seq_s: NaN });
     });
     this.byTopic = new Map(this.channels.map((channel) => [channel.topic, channel]));
+    this.byIndex = new Map(this.channels.map((channel) => [channel.index, channel]));
+    this.truths = new Map();
+    for (const channel of this.channels) {
+      const vehicle = vehicleOf(channel.node);
+      if (channel.truth && !this.truths.has(vehicle)) this.truths.set(vehicle, channel);
+    }
+    this.places = null;
+    this.watched = '';
     if (!continues) {
       for (const subscription of this.subscriptions.values()) subscription.ring.clear();
       this.clock.clear();
@@ -80,22 +112,33 @@ export class World {
     this.emit('world', { restarted, continues, sought });
   }
 
+  // The newest seq and the plugin of the watched channels.
+  takeRecords({ t, channels }) {
+    for (const [index, seq, plugin] of channels) {
+      const channel = this.byIndex.get(index);
+      if (!channel) continue;
+      const elapsed = t - channel.seq_s;
+      if (elapsed > 0 && seq >= channel.seq) {
+        const hz = (seq - channel.seq) / elapsed;
+        channel.measuredHz = channel.measuredHz > 0 ? 0.7 * channel.measuredHz + 0.3 * hz : hz;
+      }
+      Object.assign(channel, { plugin, seq, seq_s: t });
+    }
+  }
+
+  // Chooses the channels whose records are counted: these topics, and all of a small world.
+  watch(topics) {
+    const chosen = this.channels.length <= WATCHED_WHOLE ? this.channels : [...topics].map((topic) => this.byTopic.get(topic)).filter(Boolean).slice(0, WATCHED_MAX);
+    const watched = chosen.map((channel) => channel.index).join();
+    if (watched !== this.watched) this.link.send('watch', watched);
+    this.watched = watched;
+  }
+
   take(status) {
     const before = this.status;
     const now = performance.now();
     status.received_ms = now;
     this.status = status;
-    for (let i = 0; i < this.channels.length && i < status.channels.length; i++) {
-      const channel = this.channels[i];
-      const [seq, plugin] = status.channels[i];
-      channel.plugin = plugin;
-      const elapsed = before ? status.t - before.t : 0;
-      if (elapsed > 0 && seq >= channel.seq) {
-        const hz = (seq - channel.seq) / elapsed;
-        channel.measuredHz = channel.measuredHz > 0 ? 0.7 * channel.measuredHz + 0.3 * hz : hz;
-      }
-      channel.seq = seq;
-    }
     if (status.lateness.ticks > 0 && status.t > this.clock.lastTime) {
       this.clock.append(Float64Array.of(status.t), [Float64Array.of(status.lateness.p99_us ?? NaN),
         Float64Array.of(status.work.p50_us ?? NaN), Float64Array.of(status.real_time_factor ?? NaN)], 0);
@@ -188,6 +231,11 @@ export class World {
       if (subscription.topic === topic) lost = Math.max(lost, subscription.ring.lost);
     }
     return lost;
+  }
+
+  // Each has the channel of its truth.
+  get vehicles() {
+    return this.channels.filter((channel) => channel.truth || channel.type.name === 'truth');
   }
 
   get lost() {

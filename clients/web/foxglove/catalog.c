@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PART_BYTES (256u << 10) /* a part of a list of channels ends beyond it */
+
 static const struct {
     enum oto_ros_view view;
     const char *below; /* "/…": the whole topic; otherwise the last part of a topic below the record's topic */
@@ -24,18 +26,23 @@ static bool add_source(struct fox_channel *channel, const struct oto_channel *so
     return true;
 }
 
-/* Finds the channel of a topic, or adds one. */
-static struct fox_channel *channel_of(struct fox_catalog *catalog, const char *topic, enum oto_ros_view view)
+static struct fox_channel *add_view(struct fox_catalog *catalog, const char *topic, enum oto_ros_view view)
 {
-    for (uint32_t i = 0; i < catalog->count; i++) {
-        if (catalog->channels[i].ros == NULL && strcmp(catalog->channels[i].topic, topic) == 0) {
-            return &catalog->channels[i];
-        }
-    }
     struct fox_channel *made = &catalog->channels[catalog->count++];
     *made = (struct fox_channel){.view = view};
     (void)snprintf(made->topic, sizeof made->topic, "%s", topic);
     return made;
+}
+
+/* The channel of a view that all records share. */
+static struct fox_channel *shared_view(struct fox_catalog *catalog, const char *topic, enum oto_ros_view view)
+{
+    for (uint32_t i = 0; i < catalog->count; i++) {
+        if (catalog->channels[i].ros == NULL && catalog->channels[i].view == view) {
+            return &catalog->channels[i];
+        }
+    }
+    return add_view(catalog, topic, view);
 }
 
 static bool add_views(struct fox_catalog *catalog, const char *record_topic, const struct oto_channel *source)
@@ -46,19 +53,42 @@ static bool add_views(struct fox_catalog *catalog, const char *record_topic, con
         if (!oto_ros_view_of(views[i].view, &source->type)) {
             continue;
         }
-        const bool own = views[i].below[0] == '/';
-        (void)snprintf(topic, sizeof topic, "%s%s%s", own ? "" : record_topic, own ? "" : "/", views[i].below);
-        good = add_source(channel_of(catalog, topic, views[i].view), source);
+        const bool shared = views[i].below[0] == '/';
+        (void)snprintf(topic, sizeof topic, "%s/%s", record_topic, views[i].below);
+        good = add_source(shared ? shared_view(catalog, views[i].below, views[i].view) : add_view(catalog, topic, views[i].view), source);
     }
     return good;
+}
+
+static enum oto_status find_type(struct fox_catalog *catalog, const struct oto_channel *channel, const struct oto_ros_type **ros,
+                                 struct oto_error *error)
+{
+    uint32_t i = 0;
+    while (i < catalog->type_count && catalog->types[i].hash != channel->type_hash) {
+        i++;
+    }
+    if (i == catalog->type_count) {
+        struct fox_type *more = realloc(catalog->types, (i + 1) * sizeof *more);
+        if (more == NULL) {
+            return oto_fail(error, OTO_NO_MEMORY, "out of memory for the channels of a viewer");
+        }
+        catalog->types = more;
+        more[i] = (struct fox_type){.hash = channel->type_hash};
+        const enum oto_status status = oto_ros_type_make(&channel->type, &more[i].ros, error);
+        if (status != OTO_OK) {
+            return status;
+        }
+        catalog->type_count++;
+    }
+    *ros = catalog->types[i].ros;
+    return OTO_OK;
 }
 
 enum oto_status fox_catalog_make(struct fox_catalog *catalog, const struct oto_client *client, struct oto_error *error)
 {
     const uint32_t count = oto_client_channel_count(client);
     enum oto_status status = OTO_OK;
-    catalog->count = 0;
-    catalog->channels = calloc((size_t)count * (1 + VIEWS) + 2, sizeof *catalog->channels);
+    *catalog = (struct fox_catalog){.channels = calloc((size_t)count * (1 + VIEWS) + 2, sizeof *catalog->channels)};
     if (catalog->channels == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "out of memory for the channels of a viewer");
     }
@@ -71,36 +101,44 @@ enum oto_status fox_catalog_make(struct fox_catalog *catalog, const struct oto_c
         char topic[OTO_ROS_TOPIC_BYTES];
         oto_ros_topic(oto_client_header(client)->world, channel->topic, topic);
         (void)snprintf(record->topic, sizeof record->topic, "%s", topic);
-        status = oto_ros_type_make(&channel->type, &record->ros, error);
+        status = find_type(catalog, channel, &record->ros, error);
         if (status == OTO_OK && (!add_source(record, channel) || !add_views(catalog, topic, channel))) {
             status = oto_fail(error, OTO_NO_MEMORY, "out of memory for the channels of a viewer");
         }
     }
-    (void)channel_of(catalog, "/clock", OTO_ROS_CLOCK);
-    (void)channel_of(catalog, "/diagnostics", OTO_ROS_DIAGNOSTICS);
+    (void)add_view(catalog, "/clock", OTO_ROS_CLOCK);
+    (void)add_view(catalog, "/diagnostics", OTO_ROS_DIAGNOSTICS);
     return status;
 }
 
 void fox_catalog_free(struct fox_catalog *catalog)
 {
     for (uint32_t i = 0; i < catalog->count; i++) {
-        oto_ros_type_free(catalog->channels[i].ros);
         free(catalog->channels[i].sources);
     }
+    for (uint32_t i = 0; i < catalog->type_count; i++) {
+        oto_ros_type_free(catalog->types[i].ros);
+    }
+    free(catalog->types);
     free(catalog->channels);
     *catalog = (struct fox_catalog){0};
 }
 
-void fox_catalog_advertise(const struct fox_catalog *catalog, struct oto_json *json)
+static bool has_more(const struct fox_catalog *catalog, uint32_t next, const struct oto_json *json)
+{
+    return next < catalog->count && json->bytes < PART_BYTES && !json->failed;
+}
+
+void fox_catalog_advertise(const struct fox_catalog *catalog, uint32_t *next, struct oto_json *json)
 {
     oto_json_clear(json);
     oto_json_open(json, NULL, '{');
     oto_json_text(json, "op", "advertise");
     oto_json_open(json, "channels", '[');
-    for (uint32_t i = 0; i < catalog->count; i++) {
-        const struct fox_channel *channel = &catalog->channels[i];
+    for (; has_more(catalog, *next, json); (*next)++) {
+        const struct fox_channel *channel = &catalog->channels[*next];
         oto_json_open(json, NULL, '{');
-        oto_json_u64(json, "id", i);
+        oto_json_u64(json, "id", *next);
         oto_json_text(json, "topic", channel->topic);
         oto_json_text(json, "encoding", "cdr");
         oto_json_text(json, "schemaName", channel->ros != NULL ? oto_ros_type_name(channel->ros) : oto_ros_view_name(channel->view));
@@ -109,6 +147,31 @@ void fox_catalog_advertise(const struct fox_catalog *catalog, struct oto_json *j
         oto_json_close(json, '}');
     }
     oto_json_close(json, ']');
+    oto_json_close(json, '}');
+}
+
+void fox_catalog_graph(const struct fox_catalog *catalog, uint32_t *next, struct oto_json *json)
+{
+    static const char *const empty[] = {"subscribedTopics", "advertisedServices", "removedTopics", "removedServices"};
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "connectionGraphUpdate");
+    oto_json_open(json, "publishedTopics", '[');
+    for (; has_more(catalog, *next, json); (*next)++) {
+        const struct fox_channel *channel = &catalog->channels[*next];
+        oto_json_open(json, NULL, '{');
+        oto_json_text(json, "name", channel->topic);
+        oto_json_open(json, "publisherIds", '[');
+        for (uint32_t k = 0; k < channel->source_count; k++) {
+            oto_json_text(json, NULL, channel->sources[k]->node);
+        }
+        oto_json_close(json, ']');
+        oto_json_close(json, '}');
+    }
+    oto_json_close(json, ']');
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        oto_json_format(json, empty[i], "[]");
+    }
     oto_json_close(json, '}');
 }
 

@@ -77,6 +77,25 @@ static void put_time(struct oto_json *json, const char *key, int64_t t_ns)
     oto_json_format(json, key, "{\"sec\":%" PRId64 ",\"nsec\":%" PRId64 "}", t_ns / NS_PER_S, t_ns % NS_PER_S);
 }
 
+/* Sends the channels and the connection graph in parts, as the viewer takes them. */
+static void send_lists(struct fox_session *session)
+{
+    struct web_foxglove *foxglove = session->foxglove;
+    const struct fox_catalog *catalog = &foxglove->catalog;
+    bool more = true;
+    while (more && web_peer_queued_bytes(session->peer) < QUEUE_BYTES) {
+        if (session->advertised < catalog->count) {
+            fox_catalog_advertise(catalog, &session->advertised, &foxglove->json);
+        } else if (session->wants_graph && session->graph_next < catalog->count) {
+            fox_catalog_graph(catalog, &session->graph_next, &foxglove->json);
+        } else {
+            return;
+        }
+        more = !foxglove->json.failed;
+        fox_send_text(session);
+    }
+}
+
 /* Sends the server info. The session id is the epoch: with a new id a viewer drops its data. */
 static void greet(struct fox_session *session)
 {
@@ -103,8 +122,8 @@ static void greet(struct fox_session *session)
     oto_json_format(json, "metadata", "{\"ROS_DISTRO\":\"humble\"}");
     oto_json_close(json, '}');
     fox_send_text(session);
-    fox_catalog_advertise(&foxglove->catalog, json);
-    fox_send_text(session);
+    session->advertised = session->graph_next = 0;
+    send_lists(session);
     if (session->may_control) {
         fox_advertise_services(session);
     }
@@ -269,6 +288,7 @@ static void on_timer(uv_timer_t *timer)
         if (!session->admitted || web_peer_queued_bytes(session->peer) >= QUEUE_BYTES) {
             continue;
         }
+        send_lists(session);
         send_time(session, clock.sim_time_ns);
         for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
             struct fox_subscription *subscription = &session->subscriptions[i];

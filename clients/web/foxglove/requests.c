@@ -260,32 +260,9 @@ static void on_unsubscribe_parameters(struct fox_session *session, const struct 
 
 static void on_subscribe_graph(struct fox_session *session, const struct oto_value *message)
 {
-    struct web_foxglove *foxglove = session->foxglove;
-    struct oto_json *json = &foxglove->json;
     (void)message;
     session->wants_graph = true;
-    oto_json_clear(json);
-    oto_json_open(json, NULL, '{');
-    oto_json_text(json, "op", "connectionGraphUpdate");
-    oto_json_open(json, "publishedTopics", '[');
-    for (uint32_t i = 0; i < foxglove->catalog.count; i++) {
-        const struct fox_channel *channel = &foxglove->catalog.channels[i];
-        oto_json_open(json, NULL, '{');
-        oto_json_text(json, "name", channel->topic);
-        oto_json_open(json, "publisherIds", '[');
-        for (uint32_t k = 0; k < channel->source_count; k++) {
-            oto_json_text(json, NULL, channel->sources[k]->node);
-        }
-        oto_json_close(json, ']');
-        oto_json_close(json, '}');
-    }
-    oto_json_close(json, ']');
-    static const char *const empty[] = {"subscribedTopics", "advertisedServices", "removedTopics", "removedServices"};
-    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        oto_json_format(json, empty[i], "[]");
-    }
-    oto_json_close(json, '}');
-    fox_send_text(session);
+    session->graph_next = 0;
 }
 
 static void on_unsubscribe_graph(struct fox_session *session, const struct oto_value *message)

@@ -46,6 +46,8 @@ struct fox_session {
     uint64_t number;
     bool admitted, may_control;
     bool wants_parameters, wants_graph;
+    uint32_t advertised; /* index of the first channel that was not advertised yet */
+    uint32_t graph_next; /* index of the first channel that was not sent as part of the connection graph */
     struct fox_subscription subscriptions[FOX_SUBSCRIPTIONS];
     struct fox_parameters parameters;
     struct fox_control control;

@@ -4,26 +4,29 @@
 #include <math.h>
 #include <stdio.h>
 
-#define TYPES_MAX 256u /* record types of a world in one description; further channels are left out */
+#define PART_BYTES (128u << 10) /* a part of the list of channels ends beyond it */
 
 /* ---- the world --------------------------------------------------------------------------------------------------- */
 
-struct type_list {
-    const struct oto_channel *first[TYPES_MAX]; /* the first channel of each record type */
-    uint32_t count;
-};
-
-/* The index of the channel's record type, which is added if it is new; TYPES_MAX if the list is full. */
-static uint32_t find_type(struct type_list *types, const struct oto_channel *channel)
+/* The index of the channel's record type; types->count if it is not in the list. */
+static uint32_t find_type(const struct web_types *types, const struct oto_channel *channel)
 {
     uint32_t i = 0;
     while (i < types->count && types->first[i]->type_hash != channel->type_hash) {
         i++;
     }
-    if (i == types->count && i < TYPES_MAX) {
-        types->first[types->count++] = channel;
-    }
     return i;
+}
+
+void web_describe_types(struct web_types *types, const struct oto_client *client)
+{
+    types->count = 0;
+    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        if (find_type(types, channel) == types->count && types->count < WEB_TYPES_MAX) {
+            types->first[types->count++] = channel;
+        }
+    }
 }
 
 static void add_type(struct oto_json *json, const struct oto_record_type *type)
@@ -51,13 +54,12 @@ static void add_rate(struct oto_json *json, uint64_t num, uint64_t den)
     oto_json_number(json, "rate_hz", den > 0 ? (double)num / (double)den : 0.0);
 }
 
-static void add_channel(struct oto_json *json, const struct oto_channel *channel, uint32_t type)
+static void add_channel(struct oto_json *json, const struct oto_channel *channel, uint32_t index, uint32_t type)
 {
     oto_json_open(json, NULL, '{');
     oto_json_text(json, "topic", channel->topic);
     oto_json_text(json, "node", channel->node);
-    oto_json_text(json, "frame_id", channel->frame_id);
-    oto_json_u64(json, "index", channel->index);
+    oto_json_u64(json, "index", index);
     oto_json_u64(json, "type", type);
     add_rate(json, channel->rate_num, channel->rate_den);
     oto_json_u64(json, "seq", oto_ring_newest(&channel->view));
@@ -67,6 +69,22 @@ static void add_channel(struct oto_json *json, const struct oto_channel *channel
     oto_json_close(json, '}');
 }
 
+/* Adds the channels from *next on, until the message has the size of a part. */
+static void add_part(struct oto_json *json, const struct oto_client *client, const struct web_types *types, uint32_t *next)
+{
+    const uint32_t count = oto_client_channel_count(client);
+    oto_json_open(json, "channels", '[');
+    for (; *next < count && json->bytes < PART_BYTES && !json->failed; (*next)++) {
+        const struct oto_channel *channel = oto_client_channel(client, *next);
+        const uint32_t type = find_type(types, channel);
+        if (type < types->count) {
+            add_channel(json, channel, *next, type);
+        }
+    }
+    oto_json_close(json, ']');
+    oto_json_flag(json, "more", *next < count);
+}
+
 static void add_recording(struct oto_json *json, const struct web_recording *recording)
 {
     if (recording->plays) {
@@ -74,11 +92,11 @@ static void add_recording(struct oto_json *json, const struct web_recording *rec
     }
 }
 
-void web_describe_world(struct oto_json *json, struct web_world *world, bool may_control)
+void web_describe_world(struct oto_json *json, struct web_world *world, const struct web_types *types, bool may_control,
+                        uint32_t *next)
 {
     const struct oto_client *client = web_world_client(world);
     const struct oto_segment_header *header = oto_client_header(client);
-    struct type_list types = {.count = 0};
     oto_json_clear(json);
     oto_json_open(json, NULL, '{');
     oto_json_text(json, "op", "world");
@@ -91,20 +109,22 @@ void web_describe_world(struct oto_json *json, struct web_world *world, bool may
     oto_json_format(json, "seed", "\"%" PRIu64 "\"", header->seed);
     oto_json_flag(json, "control", may_control);
     add_rate(json, header->rate_num, header->rate_den);
-    oto_json_open(json, "channels", '[');
-    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
-        const struct oto_channel *channel = oto_client_channel(client, i);
-        const uint32_t type = find_type(&types, channel);
-        if (type < TYPES_MAX) {
-            add_channel(json, channel, type);
-        }
-    }
-    oto_json_close(json, ']');
     oto_json_open(json, "types", '[');
-    for (uint32_t i = 0; i < types.count; i++) {
-        add_type(json, &types.first[i]->type);
+    for (uint32_t i = 0; i < types->count; i++) {
+        add_type(json, &types->first[i]->type);
     }
     oto_json_close(json, ']');
+    *next = 0;
+    add_part(json, client, types, next);
+    oto_json_close(json, '}');
+}
+
+void web_describe_channels(struct oto_json *json, const struct oto_client *client, const struct web_types *types, uint32_t *next)
+{
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "channels");
+    add_part(json, client, types, next);
     oto_json_close(json, '}');
 }
 
@@ -155,22 +175,6 @@ static void add_counters(struct oto_json *json, const struct oto_segment_header 
     oto_json_close(json, '}');
 }
 
-/* Adds [newest seq, plugin] of each channel, because a swap changes the plugin. */
-static void add_channels(struct oto_json *json, const struct oto_client *client)
-{
-    oto_json_open(json, "channels", '[');
-    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
-        const struct oto_channel *channel = oto_client_channel(client, i);
-        struct oto_channel_identity identity;
-        const bool known = oto_client_channel_identity(client, channel, &identity) == OTO_OK;
-        oto_json_open(json, NULL, '[');
-        oto_json_u64(json, NULL, oto_ring_newest(&channel->view));
-        oto_json_text(json, NULL, known ? identity.plugin : channel->plugin);
-        oto_json_close(json, ']');
-    }
-    oto_json_close(json, ']');
-}
-
 void web_describe_status(struct oto_json *json, const struct oto_client *client, struct web_tick_times *times, bool over)
 {
     const struct oto_segment_header *header = oto_client_header(client);
@@ -189,7 +193,29 @@ void web_describe_status(struct oto_json *json, const struct oto_client *client,
     add_times(json, "lateness", &header->lateness, times->lateness);
     add_times(json, "work", &header->work, times->work);
     add_counters(json, header);
-    add_channels(json, client);
+    oto_json_close(json, '}');
+}
+
+void web_describe_records(struct oto_json *json, const struct oto_client *client, const uint32_t *channels, uint32_t count)
+{
+    struct oto_clock clock = {.scale = 1.0};
+    (void)oto_client_clock(client, &clock);
+    oto_json_clear(json);
+    oto_json_open(json, NULL, '{');
+    oto_json_text(json, "op", "records");
+    oto_json_format(json, "t", "%.9f", (double)clock.sim_time_ns * 1e-9);
+    oto_json_open(json, "channels", '[');
+    for (uint32_t i = 0; i < count; i++) {
+        const struct oto_channel *channel = oto_client_channel(client, channels[i]);
+        struct oto_channel_identity identity;
+        const bool known = oto_client_channel_identity(client, channel, &identity) == OTO_OK;
+        oto_json_open(json, NULL, '[');
+        oto_json_u64(json, NULL, channels[i]);
+        oto_json_u64(json, NULL, oto_ring_newest(&channel->view));
+        oto_json_text(json, NULL, known ? identity.plugin : channel->plugin);
+        oto_json_close(json, ']');
+    }
+    oto_json_close(json, ']');
     oto_json_close(json, '}');
 }
 

@@ -7,7 +7,7 @@
 
 /* ---- subscriptions ----------------------------------------------------------------------------------------------- */
 
-static bool find_column(const struct oto_record_type *type, const char *name, struct web_column *column)
+bool web_column_find(const struct oto_record_type *type, const char *name, struct web_column *column)
 {
     char text[OTO_FIELD_NAME_BYTES + 16];
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -53,7 +53,7 @@ enum oto_status web_feed_subscribe(struct web_feed *feed, const struct oto_clien
     }
     subscription->used = false;
     for (uint32_t i = 0; i < column_count; i++) {
-        if (!find_column(&channel->type, columns[i], &subscription->columns[i])) {
+        if (!web_column_find(&channel->type, columns[i], &subscription->columns[i])) {
             return oto_fail(error, OTO_NOT_FOUND, "%.100s has no column '%.60s'", channel->topic, columns[i]);
         }
     }

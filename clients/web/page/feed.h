@@ -51,6 +51,8 @@ struct web_feed {
     struct web_subscription subscriptions[WEB_FEED_SUBSCRIPTIONS];
 };
 
+/* Finds a column by its name, as "linear_acceleration.x". */
+bool web_column_find(const struct oto_record_type *type, const char *name, struct web_column *column);
 /* Adds a subscription that starts at the oldest record of the ring. It replaces a subscription with the same id. */
 enum oto_status web_feed_subscribe(struct web_feed *feed, const struct oto_client *client, uint16_t id, const char *topic,
                                    const char *const *columns, uint32_t column_count, struct oto_error *error);

@@ -6,6 +6,7 @@
 #include "page/control.h"
 #include "page/describe.h"
 #include "page/feed.h"
+#include "page/places.h"
 #include "tokens.h"
 
 #define FRAME_MS 16
@@ -14,6 +15,7 @@
 #define FRAMES_UNACKNOWLEDGED 4u /* limit for a page that does not acknowledge; a slow page gets fewer and larger frames */
 #define QUEUE_BYTES (512u << 10) /* if more bytes are queued, no frame is added */
 #define EVENTS_A_FRAME 32u
+#define WATCHED_MAX 512u /* channels whose records are counted for a page */
 #define LINES_MAX (WEB_FEED_COLUMNS + 8u)
 #define CLOSE_REFUSED 4001 /* wrong token */
 
@@ -24,6 +26,11 @@ struct web_viewer {
     struct web_peer *peer;
     uint64_t number, since_ms;
     bool admitted, may_control;
+    uint32_t described;            /* index of the first channel that was not described yet */
+    uint32_t watched[WATCHED_MAX]; /* indices of channels */
+    uint32_t watched_count;
+    bool wants_places;
+    double places_time_s; /* of the positions that were sent last */
     uint32_t sent_bytes, acknowledged_bytes; /* of frames, modulo 2^32 */
     uint32_t sent_after[FRAMES_UNACKNOWLEDGED]; /* sent_bytes after each of the last frames */
     uint32_t frame;                             /* index of the oldest of them */
@@ -43,6 +50,8 @@ struct web_page {
     uint32_t frame;
     struct oto_json json;
     struct web_tick_times times;
+    struct web_types types;
+    struct web_places places;
     struct web_feed_room room;
 };
 
@@ -85,25 +94,93 @@ static void find_events(struct web_viewer *viewer)
     }
 }
 
+static bool is_described(const struct web_viewer *viewer)
+{
+    return viewer->described == oto_client_channel_count(web_world_client(viewer->page->options.world));
+}
+
 /* Sends the description of the world. The page must subscribe again after each description. */
 static void send_world(struct web_viewer *viewer)
 {
     struct web_page *page = viewer->page;
     web_feed_clear(&viewer->feed);
-    web_describe_world(&page->json, page->options.world, viewer->may_control);
+    viewer->watched_count = 0;
+    viewer->wants_places = false;
+    web_describe_world(&page->json, page->options.world, &page->types, viewer->may_control, &viewer->described);
     send_text(viewer);
     find_events(viewer);
 }
 
+/* Sends further parts of the description, as the page takes them. */
+static void describe_more(struct web_viewer *viewer)
+{
+    struct web_page *page = viewer->page;
+    bool more = true;
+    while (more && !is_described(viewer) && web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES) {
+        web_describe_channels(&page->json, web_world_client(page->options.world), &page->types, &viewer->described);
+        more = !page->json.failed;
+        send_text(viewer);
+    }
+}
+
+/* A page that does not acknowledge gets nothing more; its readers fall behind, and the losses are counted. */
+static bool is_ready(const struct web_viewer *viewer)
+{
+    const int32_t ahead = (int32_t)(viewer->acknowledged_bytes - viewer->sent_after[viewer->frame]);
+    return viewer->admitted && is_described(viewer) && ahead >= 0 && web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES;
+}
+
+static void send_places(struct web_page *page)
+{
+    struct oto_clock clock = {.tick = 0};
+    size_t bytes = 0;
+    (void)oto_client_clock(web_world_client(page->options.world), &clock);
+    const double now_s = (double)clock.sim_time_ns * 1e-9;
+    for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
+        if (!viewer->wants_places || viewer->places_time_s == now_s || !is_ready(viewer)) {
+            continue;
+        }
+        bytes = bytes > 0 ? bytes : web_places_make(&page->places, now_s, page->room.payload);
+        viewer->places_time_s = now_s;
+        (void)web_peer_send(viewer->peer, page->places.message, bytes, true);
+    }
+}
+
+static void send_records(struct web_viewer *viewer)
+{
+    struct web_page *page = viewer->page;
+    if (viewer->watched_count > 0) {
+        web_describe_records(&page->json, web_world_client(page->options.world), viewer->watched, viewer->watched_count);
+        send_text(viewer);
+    }
+}
+
+static bool takes_status(const struct web_viewer *viewer)
+{
+    return viewer->admitted && is_described(viewer) && web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES;
+}
+
 static void send_status(struct web_page *page)
 {
+    for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
+        if (takes_status(viewer)) {
+            send_records(viewer);
+        }
+    }
     web_describe_status(&page->json, web_world_client(page->options.world), &page->times,
                         web_world_is_over(page->options.world));
     for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
-        if (viewer->admitted && web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES) {
+        if (takes_status(viewer)) {
             send_text(viewer);
         }
     }
+}
+
+static void take_world(struct web_page *page)
+{
+    const struct oto_client *client = web_world_client(page->options.world);
+    web_describe_types(&page->types, client);
+    web_places_take(&page->places, client);
 }
 
 static void on_world_changed(void *context)
@@ -112,6 +189,7 @@ static void on_world_changed(void *context)
     if (web_world_is_over(page->options.world)) {
         return; /* the next status reports the end; the remaining records of the rings are still read */
     }
+    take_world(page);
     for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
         if (viewer->admitted) {
             send_world(viewer);
@@ -160,19 +238,15 @@ static void send_frame(struct web_viewer *viewer, double sim_time_s)
     (void)web_peer_send(viewer->peer, page->room.frame, bytes, true); /* the queue has room: see is_ready */
 }
 
-/* A page that does not acknowledge gets nothing more; its readers fall behind, and the losses are counted. */
-static bool is_ready(const struct web_viewer *viewer)
-{
-    const int32_t ahead = (int32_t)(viewer->acknowledged_bytes - viewer->sent_after[viewer->frame]);
-    return viewer->admitted && ahead >= 0 && web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES;
-}
-
 static void serve_viewers(struct web_page *page)
 {
     struct oto_clock clock = {.tick = 0};
     (void)oto_client_clock(web_world_client(page->options.world), &clock);
     const uint64_t now_ms = uv_now(page->options.loop);
     for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
+        if (viewer->admitted) {
+            describe_more(viewer);
+        }
         if (is_ready(viewer)) {
             send_events(viewer);
             send_frame(viewer, (double)clock.sim_time_ns * 1e-9);
@@ -188,6 +262,7 @@ static void on_timer(uv_timer_t *timer)
     serve_viewers(page);
     if (++page->frame % STATUS_EVERY == 0) {
         send_status(page);
+        send_places(page);
     }
 }
 
@@ -233,6 +308,28 @@ static void on_acknowledge(struct web_viewer *viewer, char **lines, uint32_t cou
     }
 }
 
+/* Handles "watch INDEX,INDEX,…": the channels whose records are counted for the page. */
+static void on_watch(struct web_viewer *viewer, char **lines, uint32_t count)
+{
+    const uint32_t channels = oto_client_channel_count(web_world_client(viewer->page->options.world));
+    const char *text = count > 1 ? lines[1] : "";
+    viewer->watched_count = 0;
+    while (*text >= '0' && *text <= '9' && viewer->watched_count < WATCHED_MAX) {
+        char *end;
+        const unsigned long index = strtoul(text, &end, 10);
+        if (index < channels) {
+            viewer->watched[viewer->watched_count++] = (uint32_t)index;
+        }
+        text = *end == ',' ? end + 1 : end;
+    }
+}
+
+static void on_places(struct web_viewer *viewer, char **lines, uint32_t count)
+{
+    viewer->wants_places = count > 1 && strcmp(lines[1], "on") == 0;
+    viewer->places_time_s = -1.0;
+}
+
 /* Handles the message "do NUMBER VERB ARGUMENT…", one word a line. */
 static void on_do(struct web_viewer *viewer, char **lines, uint32_t count)
 {
@@ -257,6 +354,8 @@ static const struct {
                 {"subscribe", on_subscribe, false},
                 {"unsubscribe", on_unsubscribe, false},
                 {"ack", on_acknowledge, false},
+                {"watch", on_watch, false},
+                {"places", on_places, false},
                 {"do", on_do, false}};
 
 /* Splits the text at its newlines, in place. */
@@ -353,6 +452,7 @@ enum oto_status web_page_open(const struct web_page_options *options, struct web
         free(made);
         return status;
     }
+    take_world(made);
     made->listener = (struct web_world_listener){.context = made, .changed = on_world_changed};
     web_world_listen(options->world, &made->listener);
     (void)uv_timer_init(options->loop, &made->timer);
