@@ -274,7 +274,7 @@ static void wait_for_more(struct publisher *publisher, uint64_t seen_tick, int64
     }
 }
 
-/* Datagrams are sent without knowledge of who listens. */
+/* Datagrams are sent without knowledge of the listeners. */
 static bool has_subscribers(const struct publisher *publisher)
 {
     return publisher->options.format == SRV_FEED_PLOTJUGGLER || srv_pub_subscribers(publisher->pub) > 0;
