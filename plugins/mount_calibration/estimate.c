@@ -148,13 +148,23 @@ bool mountcal_is_direction_sure(const struct mountcal_plan *plan, const struct m
            (plan->params.garage && state->driven.begins_forward);
 }
 
+/* The rise shows the pitch, the sideways velocity the yaw. What the roads' bank adds to the roll is in the filter. */
+static double excess_of(const struct mountcal_plan *plan, const struct mountcal_state *state, int axis)
+{
+    const struct joint_filter *filter = joint_shown(&state->joint);
+    return plan->params.method != OTO_CALIBRATION_JOINT || plan->joint.path != JOINT_FOLLOWS ? 1.0
+           : axis == OTO_CALIBRATION_PITCH                                                   ? joint_excess(filter, JOINT_UPWARD)
+           : axis == OTO_CALIBRATION_YAW                                                     ? joint_excess(filter, JOINT_SIDEWAYS)
+                                                                                             : 1.0;
+}
+
 void mountcal_sigma(const struct mountcal_plan *plan, const struct mountcal_state *state,
                     const struct mountcal_estimate *estimate, double sigma_rad[OTO_CALIBRATION_AXES])
 {
     const double unsure = mountcal_is_direction_sure(plan, state) ? 1.0 : SIGN_UNSURE;
     const bool says_nothing = plan->params.method == OTO_CALIBRATION_JOINT && !joint_shown(&state->joint)->begun;
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
-        double sigma = oto_sqrt(estimate->variance[i]) * state->verdict.marks.widening[i] * unsure;
+        double sigma = oto_sqrt(estimate->variance[i] * excess_of(plan, state, i)) * state->verdict.marks.widening[i] * unsure;
         if (i == OTO_CALIBRATION_PITCH && !shows_pitch(plan, state) && sigma < plan->joint.box_rad[1]) {
             sigma = plan->joint.box_rad[1];
         }
