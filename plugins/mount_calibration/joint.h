@@ -214,6 +214,8 @@ bool joint_gyro_has_settled(const struct joint_gyro *gyro);
 double joint_gyro_rest_variance(const struct joint_plan *plan, const struct joint_gyro *gyro, double dt);
 double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *gyro);
 double joint_gyro_wander(const struct joint_gyro *gyro);
+/* From 0, wander as assumed or less, to 1, ten times as much or more. */
+double joint_gyro_unusual(const struct joint_gyro *gyro);
 
 /* joint_linear.c */
 struct joint_row {

@@ -14,6 +14,7 @@
 #define SHOWN 4.0               /* moved by more than so many times its noise (0.7 % of pairs without wander), a pair shows wander */
 #define ASSUMED_S 8.0           /* weight of the assumed wander, as a time */
 #define ASSUMED_WANDER 3e-9     /* (rad/s)²/s; its Allan deviation at 10 s is 21 °/h, that of an instability of 31 °/h */
+#define UNUSUAL 10.0            /* wander over the assumed one from which a gyroscope is not an ordinary one */
 #define FORGET_S 1200.0         /* with more time, old windows lose weight */
 #define MOVED_RAD_S 5e-3        /* a larger difference of two windows is a motion of the vehicle */
 #define WANDER_LEAST 1e-11      /* (rad/s)²/s */
@@ -137,6 +138,12 @@ void joint_gyro_learn_moving(struct joint_gyro *gyro, double ratio)
 {
     const double power = gyro->road_wander * oto_exp(ROAD_LEARN * ((ratio < ROAD_RATIO_MOST ? ratio : ROAD_RATIO_MOST) - 1.0));
     gyro->road_wander = power < ROAD_LEAST ? ROAD_LEAST : power > ROAD_MOST ? ROAD_MOST : power;
+}
+
+double joint_gyro_unusual(const struct joint_gyro *gyro)
+{
+    const double above = (joint_gyro_wander(gyro) / ASSUMED_WANDER - 1.0) / (UNUSUAL - 1.0);
+    return above < 0.0 ? 0.0 : above > 1.0 ? 1.0 : above;
 }
 
 /* Power of the random walk of the bias, (rad/s)²/s: the larger of those that are learned at rest and on the road. */
