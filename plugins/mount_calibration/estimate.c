@@ -9,6 +9,7 @@
 #define ABSOLUTE_TAILS 1.2   /* factor on the variance: corners and crowns differ from the assumptions */
 #define REPEATABLE_TAILS 1.5 /* factor on the variance: a road's bank may persist for longer than assumed */
 #define PITCH_TAILS 1.3 /* factor on the variance: springs differ from the assumptions */
+#define UNUSUAL_TAILS 0.6 /* added to the factor 1 of the yaw, for a gyroscope whose bias wanders ten times more than assumed */
 /*
  * Springs pitch the body about another point than the road does, and late: they lift the no-slip point by the
  * difference of the points times the pitch that they give. All starts of a car, each about a second long, have this in
@@ -148,13 +149,29 @@ bool mountcal_is_direction_sure(const struct mountcal_plan *plan, const struct m
            (plan->params.garage && state->driven.begins_forward);
 }
 
+/*
+ * Factor on the variance. The rise shows the pitch, the sideways velocity the yaw. A bias that wanders much, which turns the
+ * yaw away, is no random walk, as which the filter takes it. What the roads' bank adds to the roll is in the filter.
+ */
+static double excess_of(const struct mountcal_plan *plan, const struct mountcal_state *state, int axis)
+{
+    const struct joint_filter *filter = joint_shown(&state->joint);
+    if (plan->params.method != OTO_CALIBRATION_JOINT || plan->joint.path != JOINT_FOLLOWS) {
+        return 1.0;
+    }
+    return axis == OTO_CALIBRATION_PITCH ? joint_excess(filter, JOINT_UPWARD)
+           : axis == OTO_CALIBRATION_YAW
+               ? (1.0 + UNUSUAL_TAILS * joint_gyro_unusual(&filter->gyro)) * joint_excess(filter, JOINT_SIDEWAYS)
+               : 1.0;
+}
+
 void mountcal_sigma(const struct mountcal_plan *plan, const struct mountcal_state *state,
                     const struct mountcal_estimate *estimate, double sigma_rad[OTO_CALIBRATION_AXES])
 {
     const double unsure = mountcal_is_direction_sure(plan, state) ? 1.0 : SIGN_UNSURE;
     const bool says_nothing = plan->params.method == OTO_CALIBRATION_JOINT && !joint_shown(&state->joint)->begun;
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
-        double sigma = oto_sqrt(estimate->variance[i]) * state->verdict.marks.widening[i] * unsure;
+        double sigma = oto_sqrt(estimate->variance[i] * excess_of(plan, state, i)) * state->verdict.marks.widening[i] * unsure;
         if (i == OTO_CALIBRATION_PITCH && !shows_pitch(plan, state) && sigma < plan->joint.box_rad[1]) {
             sigma = plan->joint.box_rad[1];
         }

@@ -85,17 +85,29 @@ struct joint_block {
     uint32_t speed_is_signed;
 };
 
+/*
+ * Innovations summed over a number of successive measurements. If the filter's noise is right, the square of a sum is on
+ * average its predicted variance, whatever the number. Errors that the filter does not know of are slow: they add up.
+ */
+#define JOINT_SPANS 3
+struct joint_span {
+    double sum, variance; /* of the innovations of the current span, and as predicted */
+    double ratios;        /* sum over the complete spans of sum² over variance */
+    uint32_t summed, count; /* innovations in the current span; complete spans */
+};
+
 /* Statistics of the measurements of one kind. */
 struct joint_channel {
     double scale;             /* adapted factor on the variance of the noise */
     double usual;             /* the same factor, averaged over minutes */
     double sum, sum_variance; /* of the innovations since the last evaluation */
     uint64_t summed;
+    struct joint_span spans[JOINT_SPANS];
 };
 
 /*
- * What is learned of the gyroscope while the vehicle is at rest. The noise follows from successive blocks of one rest; the
- * wander of the bias follows from successive windows of a second at rest, of the same or of different rests.
+ * What is learned of the gyroscope. The noise follows from successive blocks of one rest; the wander of the bias follows from
+ * successive windows of a second at rest, of the same or of different rests, and from the sideways velocity on the road.
  */
 struct joint_gyro {
     double noise_sum, blocks;    /* (rad/s)²/Hz: sum of the density of the noise over the blocks, and their number */
@@ -106,6 +118,7 @@ struct joint_gyro {
     double since_window_s;       /* time since the end of that window; negative: there is none */
     double wander_rad2_s2, wander_s; /* weighted sums over pairs of windows; their ratio is the power of the random walk of the bias */
     double rest_s;               /* duration of the current rest */
+    double road_wander;          /* (rad/s)²/s: power of that random walk as the innovations show it while the vehicle moves */
 };
 
 /* An earlier block, kept for late speed reports. */
@@ -182,6 +195,10 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
 void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block);
 double joint_sigma(const struct joint_filter *filter, int state);
 
+/* joint_measure.c */
+/* Factor, 1 or more, by which the innovations of a kind show that variances are too small. */
+double joint_excess(const struct joint_filter *filter, int kind);
+
 /* joint_gyro.c */
 void joint_gyro_init(struct joint_gyro *gyro);
 /* Restarts `gyro` with what `from` has learned. */
@@ -190,11 +207,15 @@ void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro);
 void joint_gyro_pass(struct joint_gyro *gyro, bool still, double dt);
 void joint_gyro_break(struct joint_gyro *gyro);
 void joint_gyro_learn(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt);
+/* `ratio`: square of the sum of the sideways innovations of three seconds, over its predicted variance. */
+void joint_gyro_learn_moving(struct joint_gyro *gyro, double ratio);
 /* Whether the body no longer swings on its springs. */
 bool joint_gyro_has_settled(const struct joint_gyro *gyro);
 double joint_gyro_rest_variance(const struct joint_plan *plan, const struct joint_gyro *gyro, double dt);
 double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *gyro);
 double joint_gyro_wander(const struct joint_gyro *gyro);
+/* From 0, wander as assumed or less, to 1, ten times as much or more. */
+double joint_gyro_unusual(const struct joint_gyro *gyro);
 
 /* joint_linear.c */
 struct joint_row {

@@ -14,16 +14,21 @@
 #define SHOWN 4.0               /* moved by more than so many times its noise (0.7 % of pairs without wander), a pair shows wander */
 #define ASSUMED_S 8.0           /* weight of the assumed wander, as a time */
 #define ASSUMED_WANDER 3e-9     /* (rad/s)²/s; its Allan deviation at 10 s is 21 °/h, that of an instability of 31 °/h */
+#define UNUSUAL 10.0            /* wander over the assumed one from which a gyroscope is not an ordinary one */
 #define FORGET_S 1200.0         /* with more time, old windows lose weight */
 #define MOVED_RAD_S 5e-3        /* a larger difference of two windows is a motion of the vehicle */
 #define WANDER_LEAST 1e-11      /* (rad/s)²/s */
+#define ROAD_LEAST 1e-9         /* limits of the wander that is learned on the road, (rad/s)²/s */
+#define ROAD_MOST 1e-5
+#define ROAD_LEARN 0.15         /* gain of one evaluation on its logarithm */
+#define ROAD_RATIO_MOST 12.0
 #define REST_RAD_S 2e-3         /* noise of a block at rest until the body has settled */
 #define REST_LEAST_RAD_S 1e-4
 #define REST_MARGIN 2.0         /* on the variance of a block at rest */
 
 void joint_gyro_init(struct joint_gyro *gyro)
 {
-    *gyro = (struct joint_gyro){.since_window_s = -1.0};
+    *gyro = (struct joint_gyro){.since_window_s = -1.0, .road_wander = ROAD_LEAST};
 }
 
 void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro)
@@ -32,6 +37,7 @@ void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro)
     gyro->blocks = from->blocks;
     gyro->wander_rad2_s2 = from->wander_rad2_s2;
     gyro->wander_s = from->wander_s;
+    gyro->road_wander = from->road_wander;
 }
 
 void joint_gyro_break(struct joint_gyro *gyro)
@@ -124,9 +130,26 @@ double joint_gyro_noise(const struct joint_plan *plan, const struct joint_gyro *
     return learned < least ? least : learned > assumed ? assumed : learned;
 }
 
-/* Power of the random walk of the bias, (rad/s)²/s. */
+/*
+ * A bias that wanders more than assumed turns the estimated gravity and velocity away from the true ones: the sideways
+ * innovations of seconds add up instead of cancelling each other. A drive without rests shows the wander only in this way.
+ */
+void joint_gyro_learn_moving(struct joint_gyro *gyro, double ratio)
+{
+    const double power = gyro->road_wander * oto_exp(ROAD_LEARN * ((ratio < ROAD_RATIO_MOST ? ratio : ROAD_RATIO_MOST) - 1.0));
+    gyro->road_wander = power < ROAD_LEAST ? ROAD_LEAST : power > ROAD_MOST ? ROAD_MOST : power;
+}
+
+double joint_gyro_unusual(const struct joint_gyro *gyro)
+{
+    const double above = (joint_gyro_wander(gyro) / ASSUMED_WANDER - 1.0) / (UNUSUAL - 1.0);
+    return above < 0.0 ? 0.0 : above > 1.0 ? 1.0 : above;
+}
+
+/* Power of the random walk of the bias, (rad/s)²/s: the larger of those that are learned at rest and on the road. */
 double joint_gyro_wander(const struct joint_gyro *gyro)
 {
     const double learned = (ASSUMED_S * ASSUMED_WANDER + gyro->wander_rad2_s2) / (ASSUMED_S + gyro->wander_s);
-    return learned > WANDER_LEAST ? learned : WANDER_LEAST;
+    const double at_rest = learned > WANDER_LEAST ? learned : WANDER_LEAST;
+    return at_rest > gyro->road_wander ? at_rest : gyro->road_wander;
 }

@@ -26,6 +26,9 @@
 #define DRIFT_RAD_S2_M 0.002
 #define SUMMED 10 /* innovations per evaluation: one second */
 #define RISES_SUMMED 5
+#define SPANS_ASSUMED 3.0 /* number of spans that are assumed to be as predicted */
+#define SPAN_RATIO_MOST 25.0
+#define SIDEWAYS_SUMMED 30
 #define RISE_S 0.95
 #define RISE_M 0.015
 #define SWING_LEFT 0.4 /* share of the oscillation that remains in the mean over a second */
@@ -60,17 +63,47 @@ static void sum_up(const struct joint_plan *plan, struct joint_filter *filter, i
     double ratio;
     channel->sum += innovation;
     channel->sum_variance += variance;
-    if (++channel->summed < (kind == JOINT_UPWARD ? RISES_SUMMED : SUMMED)) {
+    if (++channel->summed < (kind == JOINT_UPWARD ? RISES_SUMMED : kind == JOINT_SIDEWAYS ? SIDEWAYS_SUMMED : SUMMED)) {
         return;
     }
     ratio = channel->sum * channel->sum / channel->sum_variance;
     ratio = ratio < GATE_SQ ? ratio : GATE_SQ;
     if (kind == JOINT_UPWARD) {
         learn_jolts(plan, filter, ratio);
+    } else if (kind == JOINT_SIDEWAYS) {
+        joint_gyro_learn_moving(&filter->gyro, ratio);
     }
     channel->sum = 0.0;
     channel->sum_variance = 0.0;
     channel->summed = 0;
+}
+
+static void add_to_spans(struct joint_channel *channel, double innovation, double variance)
+{
+    static const uint32_t lengths[JOINT_SPANS] = {10, 30, 100};
+    for (int i = 0; i < JOINT_SPANS; i++) {
+        struct joint_span *span = &channel->spans[i];
+        span->sum += innovation;
+        span->variance += variance;
+        if (++span->summed == lengths[i]) {
+            const double ratio = span->sum * span->sum / span->variance;
+            span->ratios += ratio < SPAN_RATIO_MOST ? ratio : SPAN_RATIO_MOST;
+            span->count++;
+            span->sum = span->variance = 0.0;
+            span->summed = 0;
+        }
+    }
+}
+
+double joint_excess(const struct joint_filter *filter, int kind)
+{
+    double most = 1.0;
+    for (int i = 0; i < JOINT_SPANS; i++) {
+        const struct joint_span *span = &filter->channels[kind].spans[i];
+        const double mean = (SPANS_ASSUMED + span->ratios) / (SPANS_ASSUMED + (double)span->count);
+        most = mean > most ? mean : most;
+    }
+    return most;
 }
 
 /*
@@ -100,6 +133,7 @@ bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filte
                                                        : channel->scale;
         channel->usual += USUAL_MEMORY * memory * (channel->scale - channel->usual);
     }
+    add_to_spans(channel, innovation, known + noise);
     joint_update(filter, row, innovation, noise + fixed);
     return true;
 }

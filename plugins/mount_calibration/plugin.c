@@ -245,8 +245,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct block),
     .state_bytes = sizeof(struct mountcal_state),
-    .state_version = 8,
-    .migrates_from = 8,
+    .state_version = 9,
+    .migrates_from = 9,
 };
 
 static const struct oto_plugin_ops ops = {

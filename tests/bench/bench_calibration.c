@@ -1,6 +1,7 @@
 /*
- * The calibrator of mounts, an IMU sample at a time, over a drive of its own world. It is deterministic: of several runs
- * of the same drive the least time of each sample is kept, so that the worst sample is its own and not the machine's.
+ * The calibrator of mounts over a drive of its own world, at that world's rates: a step at 10 Hz takes ten IMU samples and
+ * publishes one result. It is deterministic: of several runs of the same drive the least time of each step is kept, so that
+ * the worst step is its own and not the machine's.
  */
 #include "base/monotonic.h"
 #include "bench.h"
@@ -12,7 +13,7 @@
 #include "offline/estimate.h"
 #include "sim/instance.h"
 
-enum { INPUTS = 2 };
+enum { INPUTS = 2, IMU_HZ = 100, STEP_HZ = 10, SAMPLES = IMU_HZ / STEP_HZ };
 
 struct drive {
     char imu_path[256], speed_path[256];
@@ -53,12 +54,12 @@ static bool subject_open(struct subject *subject, const struct drive *drive, con
     char path[4096];
     struct oto_error error = {0};
     *subject = (struct subject){
-        .bindings = {{.name = "imu", .type = oto_log_type(drive->imu), .topic = "imu", .rate_hz = 100,
+        .bindings = {{.name = "imu", .type = oto_log_type(drive->imu), .topic = "imu", .rate_hz = IMU_HZ,
                       .q_body_from_sensor = {1, 0, 0, 0}},
                      {.name = "speed", .type = oto_log_type(drive->speed), .topic = "speed", .rate_hz = 50,
                       .q_body_from_sensor = {1, 0, 0, 0}}}};
     subject->setup = (struct oto_setup){.size = sizeof subject->setup, .node = "bench/calibration", .base_rate_num = 1000,
-                                        .base_rate_den = 1, .rate_num = 100, .rate_den = 1, .rate_hz = 100,
+                                        .base_rate_den = 1, .rate_num = STEP_HZ, .rate_den = 1, .rate_hz = STEP_HZ,
                                         .q_body_from_sensor = {1, 0, 0, 0}, .gravity_enu_m_s2 = {0, 0, -9.80665},
                                         .estimator = {subject->bindings, INPUTS, 0}};
     const struct srv_instance_place place = {.setup = &subject->setup};
@@ -82,29 +83,33 @@ static void subject_close(struct subject *subject)
     (void)srv_instance_finish(&subject->now);
 }
 
-/* One step with IMU sample `i`, behind the speeds until then; in us. */
+/* Step `i` with its IMU samples, each behind the speeds until then; in us a sample. */
 static double step_us(struct subject *subject, const struct drive *drive, uint64_t i, uint64_t *speeds)
 {
-    struct oto_input_sample samples[8];
-    const struct oto_input_sample imu = oto_log_sample(drive->imu, i);
+    struct oto_input_sample samples[4 * SAMPLES];
+    int64_t t_ns = 0;
     uint32_t count = 0;
-    for (; *speeds < oto_log_count(drive->speed) && count < 7; ++*speeds) {
-        samples[count] = oto_log_sample(drive->speed, *speeds);
-        if (samples[count].t_ns > imu.t_ns) {
-            break;
+    for (uint64_t k = i * SAMPLES; k < (i + 1) * SAMPLES; k++) {
+        const struct oto_input_sample imu = oto_log_sample(drive->imu, k);
+        for (uint32_t room = 3; room > 0 && *speeds < oto_log_count(drive->speed); room--, ++*speeds) {
+            samples[count] = oto_log_sample(drive->speed, *speeds);
+            if (samples[count].t_ns > imu.t_ns) {
+                break;
+            }
+            samples[count++].input = 1;
         }
-        samples[count++].input = 1;
+        samples[count++] = imu;
+        t_ns = imu.t_ns;
     }
-    samples[count++] = imu;
     const struct oto_estimator_step step = {samples, count, 0};
     const int64_t start_ns = srv_now_ns();
-    (void)srv_instance_step(&subject->now, i, i + 1, (struct oto_instant){imu.t_ns, 0.0}, NULL, &step);
-    return (double)(srv_now_ns() - start_ns) * 1e-3;
+    (void)srv_instance_step(&subject->now, i, i + 1, (struct oto_instant){t_ns, 0.0}, NULL, &step);
+    return (double)(srv_now_ns() - start_ns) * 1e-3 / SAMPLES;
 }
 
 static void measure(struct bench_context *context, const struct drive *drive, const char *name, const char *method)
 {
-    const uint64_t count = oto_log_count(drive->imu);
+    const uint64_t count = oto_log_count(drive->imu) / SAMPLES;
     const int runs = context->smoke ? 1 : 7;
     struct subject subject;
     struct bench_series least_us = {0};
@@ -135,8 +140,8 @@ static void measure(struct bench_context *context, const struct drive *drive, co
         sum_us += least_us.values[i];
     }
     result_from_series(&result, &least_us);
-    (void)snprintf(result.note, sizeof result.note, "mean %.2f; a drive of %.0f s, the least of %d runs for each sample",
-                   sum_us / result.n, (double)count / 100.0, runs);
+    (void)snprintf(result.note, sizeof result.note, "mean %.2f; a step's time over its %d samples; a drive of %.0f s, the least of %d runs for each step",
+                   sum_us / result.n, SAMPLES, (double)count / STEP_HZ, runs);
     bench_print(context, &result);
     series_free(&least_us);
     subject_close(&subject);

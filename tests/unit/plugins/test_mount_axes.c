@@ -357,11 +357,12 @@ static void on_a_wavy_highway_slipping_wheels_are_not_taken_for_a_pitch(void **s
     }
 }
 
-/* A slow wander of the gyroscope's bias: the mean rate of successive 100 s differs by some 300 deg/h. */
+/* A slow wander of the gyroscope's bias: the mean rate of successive 100 s differs by some wander_deg_h. */
+static double wander_deg_h = 300.0;
 static void wander(struct mount_rig *of, struct mount_sample *sample)
 {
     static double bias_rad_s[3];
-    const double step_rad_s = 300.0 * OTO_DEG / 3600.0 / sqrt(100.0 * of->drive.setup.rate_hz);
+    const double step_rad_s = wander_deg_h * OTO_DEG / 3600.0 / sqrt(100.0 * of->drive.setup.rate_hz);
     double z[3];
     oto_normals(of->drive.key, of->drive.n, 1, OTO_RNG_DOMAIN_SAMPLE, z, 3);
     for (int i = 0; i < 3; i++) {
@@ -374,12 +375,30 @@ static void wander(struct mount_rig *of, struct mount_sample *sample)
 static void a_gyroscope_of_300_deg_an_hour_makes_bounds_that_hold(void **state)
 {
     (void)state;
+    wander_deg_h = 300.0;
     for (uint64_t seed = 840; seed < 848; seed++) {
         open_city(seed);
         rig.spoil = wander;
         mount_rig_start(&rig);
         for (double t_s = 100; t_s <= 600; t_s += 20) {
             run_and_look(t_s);
+        }
+        mount_rig_close(&rig);
+    }
+}
+
+/* A highway has no rests, at which the filter learns the wander: there the sideways velocity must show it. */
+static void a_gyroscope_of_1500_deg_an_hour_makes_bounds_of_pitch_and_yaw_that_hold_without_rests(void **state)
+{
+    (void)state;
+    wander_deg_h = 1500.0;
+    for (uint64_t seed = 870; seed < 878; seed++) {
+        open_traffic(GENERATOR_HIGHWAY, seed);
+        rig.spoil = wander;
+        for (double t_s = 100; t_s <= 600; t_s += 20) {
+            mount_rig_run(&rig, t_s);
+            assert_true(fabs(rig.turned_deg[1]) < rig.record.bound_3sigma_deg[1]);
+            assert_true(fabs(rig.turned_deg[2]) < rig.record.bound_3sigma_deg[2]);
         }
         mount_rig_close(&rig);
     }
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_corner_may_keep_its_crown_or_lose_it),
         cmocka_unit_test(on_a_wavy_highway_slipping_wheels_are_not_taken_for_a_pitch),
         cmocka_unit_test(a_gyroscope_of_300_deg_an_hour_makes_bounds_that_hold),
+        cmocka_unit_test(a_gyroscope_of_1500_deg_an_hour_makes_bounds_of_pitch_and_yaw_that_hold_without_rests),
         cmocka_unit_test(parking_shows_pitch_and_yaw_and_the_place_says_which_way_is_ahead),
         cmocka_unit_test(an_imu_turned_round_in_front_is_not_accepted_while_parking),
     };
