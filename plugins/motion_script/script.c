@@ -20,8 +20,9 @@ static double path_m(const struct script_piece *piece, double s)
 
 static struct script_xy straight_position(const struct script_piece *piece, double s)
 {
-    double sine, cosine, way_m = path_m(piece, s);
-    oto_sincos(piece->heading_rad, &sine, &cosine);
+    double sine = piece->knots[1].y_m, cosine = piece->knots[1].x_m, way_m = path_m(piece, s);
+    if (sine == 0.0 && cosine == 0.0)
+        oto_sincos(piece->heading_rad, &sine, &cosine);
     return (struct script_xy){piece->knots[0].x_m + way_m * cosine, piece->knots[0].y_m + way_m * sine};
 }
 
@@ -107,6 +108,12 @@ struct script_xy script_piece_lay(struct script_piece *piece)
     return at;
 }
 
+void script_piece_direct(struct script_piece *piece)
+{
+    if (shape_of(piece) == STRAIGHT)
+        oto_sincos(piece->heading_rad, &piece->knots[1].y_m, &piece->knots[1].x_m);
+}
+
 void script_instant_in(const struct script_piece *piece, double tau_s, struct script_instant *now)
 {
     double rate = 1.0 / seconds(piece->duration_ns), s = tau_s * rate, rate2 = rate * rate;
@@ -174,7 +181,8 @@ static void move_to_lap(const struct script *script, double n, struct script_ins
     double x0 = script->start.x_m, y0 = script->start.y_m;
     double dx = script->end.x_m - x0, dy = script->end.y_m - y0;
     double rx = now->at_m.x_m - x0, ry = now->at_m.y_m - y0;
-    double turn_rad, sine, cosine, sn, cn, s1, c1, gain;
+    double turn_rad, sine, cosine, sn, cn, gain;
+    const double s1 = script->half_turn_sine, c1 = script->half_turn_cosine;
     now->distance_m += n * (script->end.distance_m - script->start.distance_m);
     if (script->lap_turn_rad == 0.0) {
         now->at_m.x_m += n * dx;
@@ -184,7 +192,6 @@ static void move_to_lap(const struct script *script, double n, struct script_ins
     turn_rad = oto_wrap_pi(n * script->lap_turn_rad);
     oto_sincos(turn_rad, &sine, &cosine);
     oto_sincos(0.5 * n * script->lap_turn_rad, &sn, &cn);
-    oto_sincos(0.5 * script->lap_turn_rad, &s1, &c1);
     gain = sn / s1;
     now->at_m.x_m = x0 + rx * cosine - ry * sine;
     now->at_m.y_m = y0 + rx * sine + ry * cosine;
@@ -198,7 +205,7 @@ static void move_to_lap(const struct script *script, double n, struct script_ins
 
 void script_instant_at(const struct script *script, struct oto_instant at, struct script_instant *now)
 {
-    int64_t lap = script->repeat ? at.t_ns / script->period_ns : 0;
+    int64_t lap = script->repeat && at.t_ns >= script->period_ns ? at.t_ns / script->period_ns : 0;
     int64_t in_lap_ns = at.t_ns - lap * script->period_ns;
     if (in_lap_ns >= script->period_ns) {
         instant_after_end(&script->end, ((double)(in_lap_ns - script->period_ns) + at.sub_ns) * 1e-9, now);

@@ -66,7 +66,11 @@ struct script_piece {
     double speed_m_s, speed_gain_m_s;
     double heading_rad, heading_gain_rad;
     double distance_m;
-    struct script_xy knots[SCRIPT_KNOTS]; /* position at s = i/SCRIPT_KNOTS; all but the first are used only in curves */
+    /*
+     * Position at s = i/SCRIPT_KNOTS; all but the first are used only in curves. A straight piece has the cosine and sine of its
+     * heading in knots[1], or zeros before script_piece_direct.
+     */
+    struct script_xy knots[SCRIPT_KNOTS];
 };
 
 /* The path at one instant. */
@@ -87,6 +91,7 @@ struct script {
     int64_t period_ns;
     double parts_per_ns;
     double lap_turn_rad; /* rotation from one lap to the next, in [-pi, pi] */
+    double half_turn_sine, half_turn_cosine; /* of half of it */
     struct script_anchor start, end; /* end: state after one lap */
 };
 
@@ -126,5 +131,7 @@ const struct script_piece *script_piece_at(const struct script_piece *pieces, ui
 
 /* Computes the knots of a piece from knots[0] and returns its end. */
 struct script_xy script_piece_lay(struct script_piece *piece);
+/* Computes the direction of a straight piece, so that its instants need not; their bits stay the same. */
+void script_piece_direct(struct script_piece *piece);
 
 #endif

@@ -378,6 +378,9 @@ static enum oto_status close_script(struct script *script, struct oto_error *err
                         "or set repeat to false",
                         script->end.speed_m_s, script->start.speed_m_s);
     index_parts(script);
+    oto_sincos(0.5 * script->lap_turn_rad, &script->half_turn_sine, &script->half_turn_cosine);
+    for (uint32_t i = 0; i < script->piece_count; i++)
+        script_piece_direct(&script->pieces[i]);
     return OTO_OK;
 }
 

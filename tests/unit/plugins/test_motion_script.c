@@ -362,6 +362,32 @@ static void truth_is_a_function_of_the_instant_alone(void **unused)
     assert_near(a.position_enu_m.x - b.position_enu_m.x, a.velocity_enu_m_s.x * 0.5e-9, 1e-13);
 }
 
+/* The direction that planning computes for a straight piece is the one that its instants would compute. */
+static void a_planned_direction_changes_no_bit(void **unused)
+{
+    const struct script script = plan_city();
+    uint32_t straight = 0;
+    (void)unused;
+    for (uint32_t i = 0; i < script.piece_count; i++) {
+        struct script_piece without = script.pieces[i];
+        struct script_instant a, b;
+        if (without.heading_profile != NUM_PROFILE_NONE)
+            continue;
+        straight++;
+        assert_true(without.knots[1].x_m != 0.0 || without.knots[1].y_m != 0.0);
+        without.knots[1] = (struct script_xy){0.0, 0.0};
+        for (int part = 0; part <= 8; part++) {
+            const double tau_s = (double)without.duration_ns * 1e-9 * part / 8.0;
+            memset(&a, 0, sizeof a);
+            memset(&b, 0, sizeof b);
+            script_instant_in(&script.pieces[i], tau_s, &a);
+            script_instant_in(&without, tau_s, &b);
+            assert_memory_equal(&a, &b, sizeof a);
+        }
+    }
+    assert_true(straight > 3);
+}
+
 static void a_script_that_cannot_be_driven_is_refused_by_segment(void **unused)
 {
     struct script_segment s = segment(SCRIPT_CRUISE);
@@ -426,6 +452,7 @@ int main(void)
         TEST(each_manoeuvre_reaches_what_it_says),
         TEST(after_the_end_it_goes_straight_on),
         TEST(laps_are_the_script_written_again_and_again),
+        TEST(a_planned_direction_changes_no_bit),
         TEST(reverse_turns_the_way_it_is_told),
         TEST(a_slalom_swings_from_side_to_side_and_ends_on_the_line),
         TEST(a_figure_eight_closes_on_its_crossing),
