@@ -17,7 +17,7 @@
 #define ZSTD_LEVEL 1
 #define LOG_FLUSH_US 200000 /* the server writes its log every 100 ms; after this time it has the inputs of the last samples */
 #define WIRE_SETTLE_NS INT64_C(2000000000) /* simulated time after the end of a recording, for topics that have stopped */
-enum { BATCH = 256, MOST_LOSSLESS = 1024 };
+enum { BATCH = 256, MANY_TOPICS = 1024, SHORT_RING = 64 };
 
 /* ---- channels ---- */
 
@@ -145,7 +145,8 @@ static enum oto_status choose_rows(struct recording *recording, const struct rec
     struct wish *wishes = calloc((size_t)options->topic_count + 1, sizeof *wishes);
     enum oto_status status = OTO_OK;
     recording->rows = calloc((size_t)all + 1, sizeof *recording->rows);
-    if (recording->rows == NULL || wishes == NULL) {
+    recording->next = calloc((size_t)all + 1, sizeof *recording->next);
+    if (recording->rows == NULL || recording->next == NULL || wishes == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory to record %u topics", all);
     }
     for (uint32_t i = 0; i < options->topic_count && status == OTO_OK; i++) {
@@ -210,30 +211,36 @@ static enum oto_status add_channels(struct recording *recording, struct oto_erro
 
 static void acknowledge(struct recording *recording)
 {
-    uint64_t next[MOST_LOSSLESS];
     if (recording->over_wire) {
         return;
     }
-    for (uint32_t i = 0; i < recording->count && recording->count <= MOST_LOSSLESS; i++) {
-        next[i] = oto_reader_position(&recording->rows[i].reader);
+    for (uint32_t i = 0; i < recording->count; i++) {
+        recording->next[i] = oto_reader_position(&recording->rows[i].reader);
     }
-    if (recording->count <= MOST_LOSSLESS) {
-        (void)oto_lossless_acknowledge(recording->client, next, recording->count);
+    recording->unacknowledged = oto_lossless_acknowledge(recording->client, recording->next, recording->count) == OTO_AGAIN;
+}
+
+/* Whether the oldest records are overwritten while the world is asked to wait: many channels to list, or short rings. */
+static bool loses_history(const struct recording *recording)
+{
+    bool loses = recording->count > MANY_TOPICS;
+    for (uint32_t i = 0; i < recording->count && !loses; i++) {
+        loses = recording->rows[i].channel->capacity < SHORT_RING;
+    }
+    return loses;
+}
+
+static void begin_now(struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->count; i++) {
+        recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_NOW);
     }
 }
 
-/* A request lists at most 1024 channels. With more, only a world in real time can be recorded: it waits for no reader anyway. */
-static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
+static enum oto_status begin_lossless(struct recording *recording, bool resumes, struct oto_error *error)
 {
     if (recording->over_wire) {
         return OTO_OK;
-    }
-    if (recording->count > MOST_LOSSLESS) {
-        const uint32_t mode = __atomic_load_n(&oto_client_header(recording->client)->mode, __ATOMIC_ACQUIRE);
-        return mode == OTO_MODE_REALTIME
-                   ? OTO_OK
-                   : oto_fail(error, OTO_LIMIT, "%u topics: at most %d can be recorded without loss from a world that is not in real "
-                              "time; name the topics", recording->count, (int)MOST_LOSSLESS);
     }
     const struct oto_channel **channels = calloc((size_t)recording->count + 1, sizeof *channels);
     if (channels == NULL) {
@@ -244,6 +251,9 @@ static enum oto_status begin_lossless(struct recording *recording, struct oto_er
     }
     const enum oto_status status = oto_lossless_begin(recording->client, channels, recording->count, error);
     free(channels);
+    if (status == OTO_OK && !resumes && loses_history(recording)) {
+        begin_now(recording);
+    }
     if (status == OTO_OK) {
         acknowledge(recording); /* the world counts from its newest records, but the readers begin at the oldest */
     }
@@ -273,7 +283,7 @@ static enum oto_status start(struct recording *recording, const struct recording
     struct oto_clock clock = {0};
     enum oto_status status = choose_rows(recording, options, error);
     if (status == OTO_OK) {
-        status = begin_lossless(recording, error);
+        status = begin_lossless(recording, false, error);
         (void)oto_client_clock(recording->client, &clock);
     }
     if (status == OTO_OK) {
@@ -285,11 +295,9 @@ static enum oto_status start(struct recording *recording, const struct recording
     if (status == OTO_OK) {
         status = add_channels(recording, error);
     }
-    if (recording->count > MOST_LOSSLESS) { /* the world did not wait: the recording begins with what the rings hold now */
+    if (loses_history(recording) && __atomic_load_n(&oto_client_header(recording->client)->mode, __ATOMIC_ACQUIRE) == OTO_MODE_REALTIME) {
+        begin_now(recording); /* the world has not waited for the file */
         (void)oto_client_clock(recording->client, &clock);
-        for (uint32_t i = 0; i < recording->count; i++) {
-            recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_OLDEST);
-        }
     }
     recording->start_ns = clock.sim_time_ns;
     recording->has_end = options->for_ns > 0;
@@ -307,6 +315,7 @@ static void release(struct recording *recording)
     oto_mcap_writer_close(recording->writer);
     oto_buffer_free(&recording->message);
     free(recording->rows);
+    free(recording->next);
     free(recording->heads);
     free(recording->payloads);
     free(recording->log_path);
@@ -340,7 +349,7 @@ enum oto_status recording_open(const struct recording_options *options, struct o
 
 enum oto_status recording_resume(struct recording *recording, struct oto_error *error)
 {
-    return begin_lossless(recording, error);
+    return begin_lossless(recording, true, error);
 }
 
 /* ---- samples ---- */
@@ -504,7 +513,7 @@ enum oto_status recording_drain(struct recording *recording, uint64_t *count, st
     if (recording->status == OTO_OK) {
         recording->status = flush_when_due(recording, &recording->error);
     }
-    if (*count > 0) {
+    if (*count > 0 || recording->unacknowledged) {
         acknowledge(recording);
     }
     if (recording->status != OTO_OK) {

@@ -44,7 +44,7 @@ static void a_lossless_reader_loses_nothing_however_slow_it_is(void **unused)
             }
             next[i] = cursors[i].next;
         }
-        srv_engine_lossless_acknowledge(fixture.engine, slot, next, 3);
+        srv_engine_lossless_acknowledge(fixture.engine, slot, 0, next, 3);
     }
     assert_int_equal(cursors[0].next, 20001);
     assert_int_equal(cursors[1].next, 6001);
@@ -125,7 +125,7 @@ static void there_are_sixteen_places_and_no_channel_beyond_the_last(void **unuse
     assert_int_equal(srv_engine_lossless_begin(fixture.engine, &good, 1), -1);
     srv_engine_lossless_end(fixture.engine, 7);
     assert_int_equal(srv_engine_lossless_begin(fixture.engine, &good, 1), 7);
-    srv_engine_lossless_acknowledge(fixture.engine, -1, NULL, 0);
+    srv_engine_lossless_acknowledge(fixture.engine, -1, 0, NULL, 0);
     srv_engine_lossless_end(fixture.engine, 99);
     fixture_end(&fixture);
 }
