@@ -230,14 +230,7 @@ static bool loses_history(const struct recording *recording)
     return loses;
 }
 
-static void begin_now(struct recording *recording)
-{
-    for (uint32_t i = 0; i < recording->count; i++) {
-        recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_NOW);
-    }
-}
-
-static enum oto_status begin_lossless(struct recording *recording, bool resumes, struct oto_error *error)
+static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
 {
     if (recording->over_wire) {
         return OTO_OK;
@@ -251,11 +244,21 @@ static enum oto_status begin_lossless(struct recording *recording, bool resumes,
     }
     const enum oto_status status = oto_lossless_begin(recording->client, channels, recording->count, error);
     free(channels);
-    if (status == OTO_OK && !resumes && loses_history(recording)) {
-        begin_now(recording);
-    }
     if (status == OTO_OK) {
         acknowledge(recording); /* the world counts from its newest records, but the readers begin at the oldest */
+    }
+    return status;
+}
+
+/* The recording begins with the next samples. */
+static enum oto_status begin_fleet(struct recording *recording, struct oto_error *error)
+{
+    enum oto_status status = begin_lossless(recording, error);
+    for (uint32_t i = 0; i < recording->count && status == OTO_OK; i++) {
+        recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_NOW);
+    }
+    if (status == OTO_OK) {
+        acknowledge(recording);
     }
     return status;
 }
@@ -277,13 +280,17 @@ static enum oto_status open_file(struct recording *recording, const struct recor
     return oto_mcap_writer_open(&mcap, &recording->writer, error);
 }
 
-/* The file is made after all topics are found. Once the file exists, no later sample is lost. */
+/*
+ * The file is made after all topics are found. Once the file exists, no later sample is lost. A fleet is asked to wait only when the
+ * file is complete, because it goes on without a reader that reads nothing for five seconds.
+ */
 static enum oto_status start(struct recording *recording, const struct recording_options *options, struct oto_error *error)
 {
     struct oto_clock clock = {0};
     enum oto_status status = choose_rows(recording, options, error);
-    if (status == OTO_OK) {
-        status = begin_lossless(recording, false, error);
+    const bool late = status == OTO_OK && !recording->over_wire && loses_history(recording);
+    if (status == OTO_OK && !late) {
+        status = begin_lossless(recording, error);
         (void)oto_client_clock(recording->client, &clock);
     }
     if (status == OTO_OK) {
@@ -295,8 +302,8 @@ static enum oto_status start(struct recording *recording, const struct recording
     if (status == OTO_OK) {
         status = add_channels(recording, error);
     }
-    if (loses_history(recording) && __atomic_load_n(&oto_client_header(recording->client)->mode, __ATOMIC_ACQUIRE) == OTO_MODE_REALTIME) {
-        begin_now(recording); /* the world has not waited for the file */
+    if (status == OTO_OK && late) {
+        status = begin_fleet(recording, error);
         (void)oto_client_clock(recording->client, &clock);
     }
     recording->start_ns = clock.sim_time_ns;
@@ -349,7 +356,7 @@ enum oto_status recording_open(const struct recording_options *options, struct o
 
 enum oto_status recording_resume(struct recording *recording, struct oto_error *error)
 {
-    return begin_lossless(recording, true, error);
+    return begin_lossless(recording, error);
 }
 
 /* ---- samples ---- */
@@ -440,10 +447,20 @@ static enum oto_status put_sample(struct recording *recording, struct recording_
     return status == OTO_OK ? put_views(recording, row, head, payload, error) : status;
 }
 
+/*
+ * Records of a topic that are read before those of the next one. Of many topics they are few, so that the chunks of the file are
+ * nearly in the order of time: a player reads at most 64 chunks together.
+ */
+static uint32_t batch_of(const struct recording *recording)
+{
+    const uint32_t share = BATCH * BATCH / (recording->count + 1);
+    return share > BATCH ? BATCH : share > 0 ? share : 1;
+}
+
 static enum oto_status drain_row(struct recording *recording, struct recording_row *row, uint64_t *total,
                                  struct oto_error *error)
 {
-    const size_t count = row->over ? 0 : oto_reader_read(&row->reader, recording->heads, recording->payloads, BATCH);
+    const size_t count = row->over ? 0 : oto_reader_read(&row->reader, recording->heads, recording->payloads, batch_of(recording));
     enum oto_status status = OTO_OK;
     for (size_t i = 0; i < count && status == OTO_OK && !row->over; i++) {
         const struct oto_sample_head *head = &recording->heads[i];
