@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/pattern.h"
 #include "csv.h"
 
 enum {
@@ -20,6 +21,10 @@ enum oto_status recorder_add(struct recorder *recorder, char *argument, struct o
     char *equals = strchr(argument, '=');
     if (equals == NULL || equals == argument || equals[1] == '\0') {
         return oto_fail(error, OTO_INVALID, "--csv takes TOPIC=FILE, not '%s'", argument);
+    }
+    if (srv_is_pattern(argument) && strcspn(argument, "*?[") < (size_t)(equals - argument)) {
+        return oto_fail(error, OTO_INVALID, "'%.*s' is a pattern, and --csv writes one topic to a file; --mcap records all topics, and "
+                        "`otolith record` those of a pattern", (int)(equals - argument), argument);
     }
     if (recorder->count == RECORDER_MAX) {
         return oto_fail(error, OTO_LIMIT, "at most %d topics can be recorded", (int)RECORDER_MAX);

@@ -246,7 +246,10 @@ OTO_API enum oto_status oto_control_wake(struct oto_client *client, bool on, str
 /* Lossless reading (modes asap and step): the tick waits for the cursors acknowledged here, at most 5 s. */
 OTO_API enum oto_status oto_lossless_begin(struct oto_client *client, const struct oto_channel *const *channels,
                                            uint32_t count, struct oto_error *error);
-/* Acknowledges that every record of channel i before next[i] was read. Cheap: a datagram without a reply. */
+/*
+ * Acknowledges that every record of channel i before next[i] was read. Cheap: a datagram without a reply for each 1024 channels.
+ * OTO_AGAIN: the server has not taken the earlier ones yet; acknowledge again later.
+ */
 OTO_API enum oto_status oto_lossless_acknowledge(struct oto_client *client, const uint64_t *next, uint32_t count);
 
 /* ---- subscribing over the network ---- */

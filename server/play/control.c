@@ -177,6 +177,9 @@ static enum oto_status run_lossless(const struct request *request, struct oto_er
     struct srv_player *player = request->player;
     struct srv_play_client *client = &player->clients[request->client];
     const struct oto_argument *list = oto_message_find(&player->message, "channels");
+    if (oto_message_find(&player->message, "first") != NULL) {
+        return oto_fail(error, OTO_LIMIT, "of a recording that is played at most %u channels are read without loss", OTO_MESSAGE_MAX_LIST);
+    }
     end_lossless(client);
     struct srv_play_lossless lossless = {.count = list->count,
                                          .channels = calloc((size_t)list->count + 1, sizeof(uint32_t)),

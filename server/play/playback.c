@@ -9,10 +9,13 @@
 #define FIRST_SAMPLES_NS INT64_C(2000000000) /* duration of the recording that is searched for the first sample of each channel */
 #define MIN_CAPACITY 256u
 #define MAX_CAPACITY 65536u
+#define RINGS_BYTES (UINT64_C(512) << 20) /* of all rings, if they need not be shorter than LEAST_CAPACITY */
+#define LEAST_CAPACITY 16u
+#define SLOT_BYTES 48u /* of a slot beside the record */
 
 /* ---- channels ---- */
 
-/* Capacity of a channel's ring: two seconds of records, within MIN_CAPACITY and MAX_CAPACITY. */
+/* Capacity of a channel's ring: two seconds of records, within MIN_CAPACITY and MAX_CAPACITY; fewer of a fleet (limit_rings). */
 static uint32_t capacity_of(const struct oto_channel *channel)
 {
     const uint64_t rate_hz = channel->rate_den > 0 ? channel->rate_num / channel->rate_den + 1 : 0;
@@ -60,6 +63,24 @@ static void specify(struct srv_playback *playback, uint32_t index, uint32_t *nod
     }
 }
 
+/* Halves the rings of a fleet until all together have no more than RINGS_BYTES. */
+static void limit_rings(struct srv_playback *playback)
+{
+    for (bool shorter = true; shorter;) {
+        uint64_t bytes = 0;
+        for (uint32_t i = 0; i < playback->recorded->count; i++) {
+            bytes += (uint64_t)playback->specs[i].capacity * (playback->specs[i].type->bytes + SLOT_BYTES);
+        }
+        shorter = false;
+        for (uint32_t i = 0; i < playback->recorded->count && bytes > RINGS_BYTES; i++) {
+            struct srv_channel_spec *spec = &playback->specs[i];
+            const uint32_t half = spec->capacity / 2;
+            shorter = shorter || half >= LEAST_CAPACITY;
+            spec->capacity = half >= LEAST_CAPACITY ? half : spec->capacity;
+        }
+    }
+}
+
 enum oto_status srv_playback_open(struct srv_playback *playback, const char *path, const char *name, struct oto_error *error)
 {
     *playback = (struct srv_playback){.rate_num = 1000, .rate_den = 1};
@@ -81,6 +102,7 @@ enum oto_status srv_playback_open(struct srv_playback *playback, const char *pat
     for (uint32_t i = 0; i < count; i++) {
         specify(playback, i, &nodes);
     }
+    limit_rings(playback);
     return OTO_OK;
 }
 

@@ -17,7 +17,7 @@
 #define ZSTD_LEVEL 1
 #define LOG_FLUSH_US 200000 /* the server writes its log every 100 ms; after this time it has the inputs of the last samples */
 #define WIRE_SETTLE_NS INT64_C(2000000000) /* simulated time after the end of a recording, for topics that have stopped */
-enum { BATCH = 256, MOST_LOSSLESS = 1024 };
+enum { BATCH = 256, MANY_TOPICS = 1024, SHORT_RING = 64 };
 
 /* ---- channels ---- */
 
@@ -145,7 +145,8 @@ static enum oto_status choose_rows(struct recording *recording, const struct rec
     struct wish *wishes = calloc((size_t)options->topic_count + 1, sizeof *wishes);
     enum oto_status status = OTO_OK;
     recording->rows = calloc((size_t)all + 1, sizeof *recording->rows);
-    if (recording->rows == NULL || wishes == NULL) {
+    recording->next = calloc((size_t)all + 1, sizeof *recording->next);
+    if (recording->rows == NULL || recording->next == NULL || wishes == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory to record %u topics", all);
     }
     for (uint32_t i = 0; i < options->topic_count && status == OTO_OK; i++) {
@@ -210,30 +211,29 @@ static enum oto_status add_channels(struct recording *recording, struct oto_erro
 
 static void acknowledge(struct recording *recording)
 {
-    uint64_t next[MOST_LOSSLESS];
     if (recording->over_wire) {
         return;
     }
-    for (uint32_t i = 0; i < recording->count && recording->count <= MOST_LOSSLESS; i++) {
-        next[i] = oto_reader_position(&recording->rows[i].reader);
+    for (uint32_t i = 0; i < recording->count; i++) {
+        recording->next[i] = oto_reader_position(&recording->rows[i].reader);
     }
-    if (recording->count <= MOST_LOSSLESS) {
-        (void)oto_lossless_acknowledge(recording->client, next, recording->count);
-    }
+    recording->unacknowledged = oto_lossless_acknowledge(recording->client, recording->next, recording->count) == OTO_AGAIN;
 }
 
-/* A request lists at most 1024 channels. With more, only a world in real time can be recorded: it waits for no reader anyway. */
+/* Whether the oldest records are overwritten while the world is asked to wait: many channels to list, or short rings. */
+static bool loses_history(const struct recording *recording)
+{
+    bool loses = recording->count > MANY_TOPICS;
+    for (uint32_t i = 0; i < recording->count && !loses; i++) {
+        loses = recording->rows[i].channel->capacity < SHORT_RING;
+    }
+    return loses;
+}
+
 static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
 {
     if (recording->over_wire) {
         return OTO_OK;
-    }
-    if (recording->count > MOST_LOSSLESS) {
-        const uint32_t mode = __atomic_load_n(&oto_client_header(recording->client)->mode, __ATOMIC_ACQUIRE);
-        return mode == OTO_MODE_REALTIME
-                   ? OTO_OK
-                   : oto_fail(error, OTO_LIMIT, "%u topics: at most %d can be recorded without loss from a world that is not in real "
-                              "time; name the topics", recording->count, (int)MOST_LOSSLESS);
     }
     const struct oto_channel **channels = calloc((size_t)recording->count + 1, sizeof *channels);
     if (channels == NULL) {
@@ -246,6 +246,19 @@ static enum oto_status begin_lossless(struct recording *recording, struct oto_er
     free(channels);
     if (status == OTO_OK) {
         acknowledge(recording); /* the world counts from its newest records, but the readers begin at the oldest */
+    }
+    return status;
+}
+
+/* The recording begins with the next samples. */
+static enum oto_status begin_fleet(struct recording *recording, struct oto_error *error)
+{
+    enum oto_status status = begin_lossless(recording, error);
+    for (uint32_t i = 0; i < recording->count && status == OTO_OK; i++) {
+        recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_NOW);
+    }
+    if (status == OTO_OK) {
+        acknowledge(recording);
     }
     return status;
 }
@@ -267,12 +280,16 @@ static enum oto_status open_file(struct recording *recording, const struct recor
     return oto_mcap_writer_open(&mcap, &recording->writer, error);
 }
 
-/* The file is made after all topics are found. Once the file exists, no later sample is lost. */
+/*
+ * The file is made after all topics are found. Once the file exists, no later sample is lost. A fleet is asked to wait only when the
+ * file is complete, because it goes on without a reader that reads nothing for five seconds.
+ */
 static enum oto_status start(struct recording *recording, const struct recording_options *options, struct oto_error *error)
 {
     struct oto_clock clock = {0};
     enum oto_status status = choose_rows(recording, options, error);
-    if (status == OTO_OK) {
+    const bool late = status == OTO_OK && !recording->over_wire && loses_history(recording);
+    if (status == OTO_OK && !late) {
         status = begin_lossless(recording, error);
         (void)oto_client_clock(recording->client, &clock);
     }
@@ -285,11 +302,9 @@ static enum oto_status start(struct recording *recording, const struct recording
     if (status == OTO_OK) {
         status = add_channels(recording, error);
     }
-    if (recording->count > MOST_LOSSLESS) { /* the world did not wait: the recording begins with what the rings hold now */
+    if (status == OTO_OK && late) {
+        status = begin_fleet(recording, error);
         (void)oto_client_clock(recording->client, &clock);
-        for (uint32_t i = 0; i < recording->count; i++) {
-            recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_OLDEST);
-        }
     }
     recording->start_ns = clock.sim_time_ns;
     recording->has_end = options->for_ns > 0;
@@ -307,6 +322,7 @@ static void release(struct recording *recording)
     oto_mcap_writer_close(recording->writer);
     oto_buffer_free(&recording->message);
     free(recording->rows);
+    free(recording->next);
     free(recording->heads);
     free(recording->payloads);
     free(recording->log_path);
@@ -431,10 +447,20 @@ static enum oto_status put_sample(struct recording *recording, struct recording_
     return status == OTO_OK ? put_views(recording, row, head, payload, error) : status;
 }
 
+/*
+ * Records of a topic that are read before those of the next one. Of many topics they are few, so that the chunks of the file are
+ * nearly in the order of time: a player reads at most 64 chunks together.
+ */
+static uint32_t batch_of(const struct recording *recording)
+{
+    const uint32_t share = BATCH * BATCH / (recording->count + 1);
+    return share > BATCH ? BATCH : share > 0 ? share : 1;
+}
+
 static enum oto_status drain_row(struct recording *recording, struct recording_row *row, uint64_t *total,
                                  struct oto_error *error)
 {
-    const size_t count = row->over ? 0 : oto_reader_read(&row->reader, recording->heads, recording->payloads, BATCH);
+    const size_t count = row->over ? 0 : oto_reader_read(&row->reader, recording->heads, recording->payloads, batch_of(recording));
     enum oto_status status = OTO_OK;
     for (size_t i = 0; i < count && status == OTO_OK && !row->over; i++) {
         const struct oto_sample_head *head = &recording->heads[i];
@@ -504,7 +530,7 @@ enum oto_status recording_drain(struct recording *recording, uint64_t *count, st
     if (recording->status == OTO_OK) {
         recording->status = flush_when_due(recording, &recording->error);
     }
-    if (*count > 0) {
+    if (*count > 0 || recording->unacknowledged) {
         acknowledge(recording);
     }
     if (recording->status != OTO_OK) {

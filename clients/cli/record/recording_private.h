@@ -38,6 +38,8 @@ struct recording {
     struct oto_ros_type *head_type;
     struct recording_row *rows;
     uint32_t count;
+    uint64_t *next; /* of each row: the seq that is read next, to be acknowledged */
+    bool unacknowledged; /* the server has not taken the last acknowledge */
     uint16_t schemas[OTO_ROS_DIAGNOSTICS + 1]; /* of views; 0: not added yet */
     uint16_t head_schema, clock_id, diagnostics_id;
     int64_t next_clock_ns, next_diagnostics_ns;

@@ -311,34 +311,56 @@ enum oto_status oto_control_get(struct oto_client *client, const char *node, con
 
 /* ---- lossless reading ---- */
 
+/* A message lists so many channels at most: further ones follow, and name the index of their first. */
+static uint32_t part_of(uint32_t first, uint32_t count)
+{
+    return count - first < OTO_MESSAGE_MAX_LIST ? count - first : OTO_MESSAGE_MAX_LIST;
+}
+
+static void add_part(struct oto_message_writer *request, const char *key, const uint64_t *items, uint32_t part, uint32_t first)
+{
+    oto_message_add_u64_list(request, key, items, part);
+    if (first > 0) {
+        oto_message_add_u64(request, "first", first);
+    }
+}
+
 enum oto_status oto_lossless_begin(struct oto_client *client, const struct oto_channel *const *channels, uint32_t count,
                                    struct oto_error *error)
 {
     uint64_t indices[OTO_MESSAGE_MAX_LIST];
-    if (count > OTO_MESSAGE_MAX_LIST) {
-        return oto_fail(error, OTO_LIMIT, "%u channels to read losslessly; at most %u are accepted", count,
-                        OTO_MESSAGE_MAX_LIST);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (channels[i]->view.ring == NULL) {
-            return oto_fail(error, OTO_NOT_FOUND, "this run of world '%s' has no channel '%s' of the same layout", client->world,
-                            channels[i]->topic);
+    enum oto_status status = OTO_OK;
+    uint32_t done = 0;
+    client->lossless_count = 0;
+    do {
+        const uint32_t part = part_of(done, count);
+        for (uint32_t i = 0; i < part; i++) {
+            const struct oto_channel *channel = channels[done + i];
+            if (channel->view.ring == NULL) {
+                return oto_fail(error, OTO_NOT_FOUND, "this run of world '%s' has no channel '%s' of the same layout", client->world,
+                                channel->topic);
+            }
+            indices[i] = channel->index;
         }
-        indices[i] = channels[i]->index;
-    }
-    struct oto_message_writer request = oto_control_request(&client->control, OTO_VERB_LOSSLESS);
-    oto_message_add_u64_list(&request, "channels", indices, count);
-    const enum oto_status status = oto_control_exchange(&client->control, &request, client->control.timeout_ms, NULL, error);
+        struct oto_message_writer request = oto_control_request(&client->control, OTO_VERB_LOSSLESS);
+        add_part(&request, "channels", indices, part, done);
+        status = oto_control_exchange(&client->control, &request, client->control.timeout_ms, NULL, error);
+        done += part;
+    } while (status == OTO_OK && done < count);
     client->lossless_count = status == OTO_OK ? count : 0;
     return status;
 }
 
 enum oto_status oto_lossless_acknowledge(struct oto_client *client, const uint64_t *next, uint32_t count)
 {
+    enum oto_status status = OTO_OK;
     if (count == 0 || count != client->lossless_count) {
         return OTO_INVALID;
     }
-    struct oto_message_writer request = oto_control_request(&client->control, OTO_VERB_ACK);
-    oto_message_add_u64_list(&request, "next", next, count);
-    return oto_control_post(&client->control, &request);
+    for (uint32_t done = 0; done < count && status == OTO_OK; done += part_of(done, count)) {
+        struct oto_message_writer request = oto_control_request(&client->control, OTO_VERB_ACK);
+        add_part(&request, "next", next + done, part_of(done, count), done);
+        status = oto_control_post(&client->control, &request);
+    }
+    return status;
 }

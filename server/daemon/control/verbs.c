@@ -128,22 +128,49 @@ static void end_lossless(struct srv_request *request)
     *lossless = (struct srv_lossless){.slot = -1};
 }
 
-/* Stores the channels of a reader; its cursor in each channel is after the newest record. */
+/* Adds channels to those of a reader; its cursor in each channel is after the newest record. */
 static bool take_channels(struct srv_lossless *lossless, const struct oto_argument *list,
                           const struct oto_segment_header *header)
 {
-    lossless->channels = calloc(list->count, sizeof *lossless->channels);
-    lossless->next = calloc(list->count, sizeof *lossless->next);
-    if (lossless->channels == NULL || lossless->next == NULL) {
+    const size_t total = (size_t)lossless->count + list->count;
+    uint32_t *channels = realloc(lossless->channels, total * sizeof *channels);
+    lossless->channels = channels != NULL ? channels : lossless->channels;
+    uint64_t *next = realloc(lossless->next, total * sizeof *next);
+    lossless->next = next != NULL ? next : lossless->next;
+    if (channels == NULL || next == NULL) {
         return false;
     }
-    lossless->count = list->count;
-    for (uint32_t i = 0; i < list->count; i++) {
-        lossless->channels[i] = (uint32_t)list->u64_list[i];
+    for (uint32_t i = 0; i < list->count; i++, lossless->count++) {
+        channels[lossless->count] = (uint32_t)list->u64_list[i];
         const unsigned char *entry = (const unsigned char *)header + header->directory_offset +
                                      (size_t)list->u64_list[i] * header->channel_stride;
         const struct oto_ring_view view = oto_ring_view_make(header, (const void *)entry);
-        lossless->next[i] = oto_ring_newest(&view) + 1;
+        next[lossless->count] = oto_ring_newest(&view) + 1;
+    }
+    return true;
+}
+
+/* The index of the first channel of a request: a list that is too long for one comes in parts. */
+static uint64_t first_of(const struct srv_request *request)
+{
+    const struct oto_argument *first = oto_message_find(request->message, "first");
+    return first != NULL ? first->u64 : 0;
+}
+
+/* Adds the channels of a further part. Replies if that fails. */
+static bool extend_lossless(struct srv_request *request, const struct oto_argument *list, const struct oto_segment_header *header)
+{
+    struct srv_lossless *lossless = &request->connection->lossless;
+    const uint32_t before = lossless->count;
+    if (lossless->slot < 0 || first_of(request) != before || list->count > header->channel_count - before) {
+        srv_reply_text(request, OTO_INVALID, "lossless: 'first' is the number of the channels before this part");
+        return false;
+    }
+    if (!take_channels(lossless, list, header) ||
+        !srv_engine_lossless_extend(request->engine, lossless->slot, lossless->channels + before, list->count)) {
+        end_lossless(request);
+        srv_reply_text(request, OTO_NO_MEMORY, "the server is out of memory");
+        return false;
     }
     return true;
 }
@@ -171,8 +198,14 @@ void srv_verb_lossless(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    end_lossless(request);
     struct srv_lossless *lossless = &request->connection->lossless;
+    if (first_of(request) > 0) {
+        if (extend_lossless(request, list, header)) {
+            srv_reply_text(request, OTO_OK, "");
+        }
+        return;
+    }
+    end_lossless(request);
     if (list->count == 0) {
         srv_reply_text(request, OTO_OK, "");
         return;
@@ -199,9 +232,10 @@ void srv_verb_acknowledge(struct srv_request *request)
 {
     struct srv_lossless *lossless = &request->connection->lossless;
     const struct oto_argument *list = oto_message_find(request->message, "next");
-    if (lossless->slot < 0 || list->count != lossless->count) {
+    const uint64_t first = first_of(request);
+    if (lossless->slot < 0 || first > lossless->count || list->count > lossless->count - first) {
         return;
     }
-    memcpy(lossless->next, list->u64_list, list->count * sizeof *lossless->next);
-    srv_engine_lossless_acknowledge(request->engine, lossless->slot, lossless->next, lossless->count);
+    memcpy(lossless->next + first, list->u64_list, list->count * sizeof *lossless->next);
+    srv_engine_lossless_acknowledge(request->engine, lossless->slot, (uint32_t)first, lossless->next + first, list->count);
 }

@@ -104,10 +104,12 @@ void srv_engine_set_waiters(struct srv_engine *engine, uint32_t waiters);
 /*
  * Lossless readers (up to 16). `next[i]` is the first unread seq of channel channels[i]; the tick thread does not
  * overwrite unread records in modes asap and step, waits at most 5 s, then demotes the reader with an event.
- * begin returns a slot, or -1 when all are taken. acknowledge is cheap and lock-free.
+ * begin returns a slot, or -1 when all are taken; extend adds channels to a reader. acknowledge sets `next` of the channels from
+ * `first` on; it is cheap and lock-free.
  */
 int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channels, uint32_t count);
-void srv_engine_lossless_acknowledge(struct srv_engine *engine, int slot, const uint64_t *next, uint32_t count);
+bool srv_engine_lossless_extend(struct srv_engine *engine, int slot, const uint32_t *channels, uint32_t count);
+void srv_engine_lossless_acknowledge(struct srv_engine *engine, int slot, uint32_t first, const uint64_t *next, uint32_t count);
 void srv_engine_lossless_end(struct srv_engine *engine, int slot);
 
 /*

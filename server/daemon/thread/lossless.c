@@ -44,7 +44,7 @@ static uint64_t ticks_of_channel(const struct srv_engine *engine, uint32_t index
 static uint64_t ticks_of_reader(const struct srv_engine *engine, const struct srv_lossless_reader *reader)
 {
     uint64_t ticks = NEVER;
-    const uint32_t count = __atomic_load_n(&reader->count, __ATOMIC_RELAXED);
+    const uint32_t count = __atomic_load_n(&reader->count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t channel = __atomic_load_n(&reader->channels[i], __ATOMIC_RELAXED);
         const uint64_t next = __atomic_load_n(&reader->next[i], __ATOMIC_RELAXED);
@@ -146,6 +146,29 @@ static bool has_room(struct srv_engine *engine, struct srv_lossless_reader *read
     return reader->channels != NULL && reader->next != NULL;
 }
 
+bool srv_engine_lossless_extend(struct srv_engine *engine, int slot, const uint32_t *channels, uint32_t count)
+{
+    struct srv_lossless_reader *reader = &engine->lossless[slot];
+    uint32_t used = __atomic_load_n(&reader->count, __ATOMIC_RELAXED);
+    if (count > engine->sim->channel_count - used) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++, used++) {
+        if (channels[i] >= engine->sim->channel_count) {
+            return false;
+        }
+        const struct oto_segment_channel *channel = &engine->sim->store.directory[channels[i]];
+        const struct oto_ring *ring =
+            (const void *)((const unsigned char *)engine->sim->store.header + channel->ring_offset);
+        /* The cursor starts after the newest record; the reader's first acknowledge sets its real cursor. */
+        __atomic_store_n(&reader->channels[used], channels[i], __ATOMIC_RELAXED);
+        __atomic_store_n(&reader->next[used], __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) + 1, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&reader->count, used, __ATOMIC_RELEASE);
+    changed(engine);
+    return true;
+}
+
 int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channels, uint32_t count)
 {
     for (int slot = 0; slot < SRV_LOSSLESS_READERS; slot++) {
@@ -153,21 +176,10 @@ int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channel
         if (__atomic_load_n(&reader->active, __ATOMIC_ACQUIRE) != 0 || !has_room(engine, reader)) {
             continue;
         }
-        uint32_t used = 0;
-        for (uint32_t i = 0; i < count && i < engine->sim->channel_count; i++) {
-            if (channels[i] >= engine->sim->channel_count) {
-                return -1;
-            }
-            const struct oto_segment_channel *channel = &engine->sim->store.directory[channels[i]];
-            const struct oto_ring *ring =
-                (const void *)((const unsigned char *)engine->sim->store.header + channel->ring_offset);
-            /* The cursor starts after the newest record; the reader's first acknowledge sets its real cursor. */
-            __atomic_store_n(&reader->channels[used], channels[i], __ATOMIC_RELAXED);
-            __atomic_store_n(&reader->next[used], __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) + 1,
-                             __ATOMIC_RELAXED);
-            used++;
+        __atomic_store_n(&reader->count, 0, __ATOMIC_RELAXED);
+        if (!srv_engine_lossless_extend(engine, slot, channels, count)) {
+            return -1;
         }
-        __atomic_store_n(&reader->count, used, __ATOMIC_RELAXED);
         __atomic_store_n(&reader->active, 1, __ATOMIC_RELEASE);
         changed(engine);
         return slot;
@@ -175,15 +187,15 @@ int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channel
     return -1;
 }
 
-void srv_engine_lossless_acknowledge(struct srv_engine *engine, int slot, const uint64_t *next, uint32_t count)
+void srv_engine_lossless_acknowledge(struct srv_engine *engine, int slot, uint32_t first, const uint64_t *next, uint32_t count)
 {
     if (slot < 0 || slot >= SRV_LOSSLESS_READERS) {
         return;
     }
     struct srv_lossless_reader *reader = &engine->lossless[slot];
     const uint32_t known = __atomic_load_n(&reader->count, __ATOMIC_RELAXED);
-    for (uint32_t i = 0; i < count && i < known; i++) {
-        __atomic_store_n(&reader->next[i], next[i], __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < count && first + i < known; i++) {
+        __atomic_store_n(&reader->next[first + i], next[i], __ATOMIC_RELAXED);
     }
     changed(engine);
 }

@@ -77,6 +77,29 @@ class Recordings(OtolithCase):
         self.assertGreaterEqual(facts["hashes"], 3)
         self.assertEqual([path.name for path in self.path.iterdir() if path.name.startswith("otolith-run")], [])
 
+    def test_a_fleet_of_more_topics_than_one_request_lists_is_recorded_without_loss_and_played(self):
+        self.world.write_text("world: rec\nclock: {rate_hz: 100}\npublish: false\nvehicles:\n  - {name: car, count: 600, motion: {plugin: motion_script}, "
+                              "nodes: [{name: imu, plugin: mems_imu, rate_hz: 100}]}\n")
+        self.record_run("--for", "500ms")
+        facts = self.verify()
+        self.assertTrue(facts["same"] and facts["complete"])
+        self.assertEqual(facts["samples"], 600 * 2 * 50)
+        self.start("--mode", "asap")
+        some = self.path / "some.mcap"
+        done = self.call("record", "car_00*/imu", "car_0003/motion", "-o", some, "--for", "200ms", "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["lost"]), (0, 0), done.stderr)
+        self.assertLess(some.stat().st_size, 20_000_000)  # facts of the recorded channels, not of all
+        self.assertIn("no topic matches 'truck*'", self.call("record", "truck*", "-o", some).stderr)
+        values = self.otolith("get", "car_00[01]*/imu", "accelerometer.resolution_m_s2").splitlines()
+        self.assertEqual([line.split()[0] for line in values], [f"rec/car_{i:04}/imu" for i in range(20)])
+        self.assertEqual(len(json.loads(self.otolith("get", "car_000*/imu", "taps", "--json"))), 10)
+        self.assertIn("no node matches 'truck*'", self.call("get", "truck*").stderr)
+        self.server.send_signal(signal.SIGTERM)
+        self.server.wait(timeout=PATIENCE_S)
+        self.server = subprocess.Popen([OTOLITH, "play", str(self.file), "--hold"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.until(lambda: self.call("ls").returncode == 0, "the playback")
+        self.assertEqual(len(self.otolith("ls", "car_05*/*").splitlines()), 1 + 2 * 100)
+
     def test_samples_whose_stamps_a_fault_moves_are_proven_too(self):
         self.record_run("--set", "vehicles.car.nodes.mag.faults=[{kind: time_jump, value: 2, at_s: 0.5}]", "--set",
                         "vehicles.car.nodes.odo.faults=[{kind: time_jitter, value: 0.02, at_s: 0.5}]")

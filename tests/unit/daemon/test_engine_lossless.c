@@ -44,7 +44,7 @@ static void a_lossless_reader_loses_nothing_however_slow_it_is(void **unused)
             }
             next[i] = cursors[i].next;
         }
-        srv_engine_lossless_acknowledge(fixture.engine, slot, next, 3);
+        srv_engine_lossless_acknowledge(fixture.engine, slot, 0, next, 3);
     }
     assert_int_equal(cursors[0].next, 20001);
     assert_int_equal(cursors[1].next, 6001);
@@ -111,6 +111,29 @@ static void a_reader_that_ends_is_not_waited_for(void **unused)
     fixture_end(&fixture);
 }
 
+/* A list that is too long for one request comes in parts: the tick waits for the channels of all parts. */
+static void channels_that_are_added_are_waited_for(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    begin(&fixture);
+    fixture_start(&fixture);
+    const uint32_t channels[] = {fixture_channel(&fixture, "demo/car/witness"), fixture_channel(&fixture, "demo/car/motion")};
+    const uint32_t bad = 4711;
+    const int slot = srv_engine_lossless_begin(fixture.engine, &channels[0], 1);
+    assert_true(srv_engine_lossless_extend(fixture.engine, slot, &channels[1], 1));
+    assert_false(srv_engine_lossless_extend(fixture.engine, slot, &bad, 1));
+    const uint64_t all = UINT64_MAX / 2;
+    srv_engine_lossless_acknowledge(fixture.engine, slot, 0, &all, 1);
+    assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_OK);
+    fixture_wait_tick(&fixture, fixture_ring(&fixture, channels[1]).mask + 1);
+    fixture_wait_counter(&fixture, OTO_COUNTER_LOSSLESS_WAITS, 1);
+    srv_engine_lossless_acknowledge(fixture.engine, slot, 1, &all, 1);
+    fixture_wait_state(&fixture, OTO_SERVER_ENDED);
+    assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_LOSSLESS_DEMOTED), 0);
+    fixture_end(&fixture);
+}
+
 static void there_are_sixteen_places_and_no_channel_beyond_the_last(void **unused)
 {
     (void)unused;
@@ -125,7 +148,7 @@ static void there_are_sixteen_places_and_no_channel_beyond_the_last(void **unuse
     assert_int_equal(srv_engine_lossless_begin(fixture.engine, &good, 1), -1);
     srv_engine_lossless_end(fixture.engine, 7);
     assert_int_equal(srv_engine_lossless_begin(fixture.engine, &good, 1), 7);
-    srv_engine_lossless_acknowledge(fixture.engine, -1, NULL, 0);
+    srv_engine_lossless_acknowledge(fixture.engine, -1, 0, NULL, 0);
     srv_engine_lossless_end(fixture.engine, 99);
     fixture_end(&fixture);
 }
@@ -138,6 +161,7 @@ int main(void)
         cmocka_unit_test(a_reader_that_stops_reading_is_demoted_after_five_seconds),
         cmocka_unit_test(a_reader_that_ends_is_not_waited_for),
         cmocka_unit_test(there_are_sixteen_places_and_no_channel_beyond_the_last),
+        cmocka_unit_test(channels_that_are_added_are_waited_for),
     };
     return cmocka_run_group_tests_name("lossless readers", tests, NULL, NULL);
 }

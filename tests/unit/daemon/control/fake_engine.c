@@ -314,9 +314,18 @@ int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channel
     return engine->facts.lossless_open < 2 ? (int)engine->facts.lossless_open++ : -1;
 }
 
-void srv_engine_lossless_acknowledge(struct srv_engine *engine, int slot, const uint64_t *next, uint32_t count)
+bool srv_engine_lossless_extend(struct srv_engine *engine, int slot, const uint32_t *channels, uint32_t count)
+{
+    (void)engine;
+    (void)slot;
+    (void)channels;
+    return count > 0;
+}
+
+void srv_engine_lossless_acknowledge(struct srv_engine *engine, int slot, uint32_t first, const uint64_t *next, uint32_t count)
 {
     (void)slot;
+    (void)first;
     engine->facts.acknowledged = count > 0 ? next[0] : 0;
 }
 
