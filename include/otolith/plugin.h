@@ -400,7 +400,7 @@ struct oto_plugin_digest {
     uint64_t value;
 };
 
-#define OTO_PLUGIN_DIGEST_MARK "otolith plugin digest 1"
+#define OTO_PLUGIN_DIGEST_MARK "otolith plugin digest 2"
 #if defined(__has_attribute)
 #if __has_attribute(retain)
 #define OTO_PLUGIN_KEEP __attribute__((used, retain))

@@ -24,6 +24,21 @@ uint64_t oto_digest_written(const void *bytes, size_t place)
     return value;
 }
 
+/*
+ * FNV-1a over words in place of bytes, which takes an eighth of the time, and the rest of a range over bytes. The shift lets the high
+ * bits of a word reach the low bits of the hash. Each step is one to one, so that one changed bit is always seen.
+ */
+static uint64_t hash_more(uint64_t hash, const uint8_t *bytes, size_t count)
+{
+    for (; count >= sizeof(uint64_t); bytes += sizeof(uint64_t), count -= sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 32;
+    }
+    return oto_fnv1a64_more(hash, bytes, count);
+}
+
 static uint64_t hash_range(uint64_t hash, const uint8_t *bytes, size_t start, size_t end, const struct hole *holes, size_t count)
 {
     static const uint8_t zeros[sizeof(uint64_t)];
@@ -31,11 +46,11 @@ static uint64_t hash_range(uint64_t hash, const uint8_t *bytes, size_t start, si
         if (holes[i].start < start || holes[i].end > end) {
             continue;
         }
-        hash = oto_fnv1a64_more(hash, bytes + start, holes[i].start - start);
-        hash = oto_fnv1a64_more(hash, zeros, holes[i].end - holes[i].start);
+        hash = hash_more(hash, bytes + start, holes[i].start - start);
+        hash = hash_more(hash, zeros, holes[i].end - holes[i].start);
         start = holes[i].end;
     }
-    return oto_fnv1a64_more(hash, bytes + start, end - start);
+    return hash_more(hash, bytes + start, end - start);
 }
 
 uint64_t oto_digest_compute(const struct elf_view *view, size_t place)
@@ -45,7 +60,7 @@ uint64_t oto_digest_compute(const struct elf_view *view, size_t place)
                                  {place, place + sizeof(uint64_t)}};
     const size_t count = sizeof holes / sizeof *holes;
     uint64_t hash = hash_range(OTO_FNV1A64_START, view->bytes, 0, sizeof(Elf64_Ehdr), holes, count);
-    hash = oto_fnv1a64_more(hash, view->segments, view->segment_count * sizeof *view->segments);
+    hash = hash_more(hash, (const uint8_t *)view->segments, view->segment_count * sizeof *view->segments);
     for (uint32_t i = 0; i < view->segment_count; i++) {
         const Elf64_Phdr *segment = &view->segments[i];
         if (segment->p_type == PT_LOAD) {

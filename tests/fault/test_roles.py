@@ -117,8 +117,9 @@ class Roles(unittest.TestCase):
                                             f"'{verb}' needs the role {role}, and this client has the role observe"):
                     ask()
             self.assertFalse((self.path / "no.ckpt").exists())
-            seen = [event["text"].decode() for event in events.collect(12)]
-            self.assertTrue(all("refused: " in text for text in seen), seen)
+            refused = 0
+            while refused < 12:  # a busy machine has events of its own, such as slips
+                refused += b"refused: " in events.collect(1)[0]["text"]
 
     def test_an_operator_may_not_do_what_an_administrator_may(self):
         with self.start() as owner, otolith.World("roles", role="operate") as world:

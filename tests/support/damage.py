@@ -20,7 +20,7 @@ def loader_bytes(path, sections=LOADER_SECTIONS):
     return ranges
 
 
-DIGEST_MARK = b"otolith plugin digest 1\0"
+DIGEST_MARK = b"otolith plugin digest 2\0"
 
 
 def flipped(plugin, at, bit, digest=False):

@@ -88,6 +88,7 @@ class Worlds(unittest.TestCase):
             if self.server is not None:
                 self.assertIsNone(self.server.poll(), f"the server ended before {what}")
             self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
+            time.sleep(0.01)
 
     def clock_hash(self):
         file = self.path / "hash.ckpt"

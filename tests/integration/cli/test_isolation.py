@@ -112,6 +112,7 @@ class Isolation(unittest.TestCase):
                              timeout=300).returncode != 0:
             self.assertIsNone(server.poll())
             self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
         self.otolith("step", 100)
         hosts = {node: json.loads(self.otolith("info", f"moving/{node}", "--json"))["plugin_host"]
                  for node in ("van/motion", "car/slow")}

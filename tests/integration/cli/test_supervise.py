@@ -75,6 +75,7 @@ class Supervised(unittest.TestCase):
             if result:
                 return result
             self.assertLess(time.monotonic(), deadline, f"waited too long for {what}: {self.said()}")
+            time.sleep(0.002)
 
     def said(self):
         return (self.path / "log.txt").read_text()

@@ -43,7 +43,7 @@ class Server:
         while not otolith.worlds():
             if time.monotonic() > until or self.process.poll() is not None:
                 raise AssertionError("otolithd did not start")
-            os.sched_yield()
+            time.sleep(0.001)
 
     def __enter__(self):
         return self
@@ -293,7 +293,7 @@ class Stepping(unittest.TestCase):
         until = time.monotonic() + DEADLINE_S
         while not condition():
             self.assertLess(time.monotonic(), until)
-            os.sched_yield()
+            time.sleep(0.001)
 
     def test_a_number_of_ticks_that_cannot_be_is_refused(self):
         _, world = self.start()
