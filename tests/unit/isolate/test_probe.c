@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "sim/node.h"
 #include "isolate/probe.h"
 
 #define STEPS 100
