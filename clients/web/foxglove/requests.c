@@ -263,7 +263,6 @@ static void on_subscribe_graph(struct fox_session *session, const struct oto_val
     struct web_foxglove *foxglove = session->foxglove;
     struct oto_json *json = &foxglove->json;
     (void)message;
-    session->wants_graph = true;
     oto_json_clear(json);
     oto_json_open(json, NULL, '{');
     oto_json_text(json, "op", "connectionGraphUpdate");
@@ -290,8 +289,8 @@ static void on_subscribe_graph(struct fox_session *session, const struct oto_val
 
 static void on_unsubscribe_graph(struct fox_session *session, const struct oto_value *message)
 {
-    (void)message;
-    session->wants_graph = false;
+    (void)session;
+    (void)message; /* the graph is sent once */
 }
 
 /*

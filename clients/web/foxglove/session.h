@@ -45,7 +45,7 @@ struct fox_session {
     struct web_peer *peer;
     uint64_t number;
     bool admitted, may_control;
-    bool wants_parameters, wants_graph;
+    bool wants_parameters;
     struct fox_subscription subscriptions[FOX_SUBSCRIPTIONS];
     struct fox_parameters parameters;
     struct fox_control control;
