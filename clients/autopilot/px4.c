@@ -30,7 +30,6 @@ struct imu {
     struct oto_reader reader;
     struct oto_imu_record record;
     int64_t t_ns, sent_ns; /* times of the newest sample and of the newest message */
-    bool is_fresh;
 };
 
 struct bridge {
@@ -132,7 +131,6 @@ static void send_sensor(struct bridge *bridge, uint32_t id, const struct oto_mag
 {
     struct imu *imu = &bridge->imus[id];
     struct mavlink_message message;
-    imu->is_fresh = false;
     if (imu->t_ns / 1000 <= imu->sent_ns / 1000 && imu->sent_ns >= 0) { /* PX4 refuses two samples with one time */
         bridge->repeated++;
         return;

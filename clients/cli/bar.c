@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
-#include "cli.h"
 
 #define EVERY_NS 200000000
 enum { CELLS = 30 };

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "json.h"
-#include "otolith/detmath.h"
 #include "otolith/rng.h"
 
 enum law { UNIFORM, LOG_UNIFORM, NORMAL };

@@ -11,7 +11,6 @@
 #include "bridge/bridge.h"
 #include "link.h"
 #include "subject.h"
-#include "otolith/version.h"
 #include "publish/feed.h"
 
 enum { MOST_PATTERNS = 64, DRAIN_MS = 3000, MOST_MIB = 65536 };

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "otolith/detmath.h"
-
 #define UNIT_TOLERANCE 1e-12 /* a quaternion this close to length 1 keeps its bits */
 
 static oto_quat attitude_of(const struct course_point *point)

@@ -1,7 +1,5 @@
 #include "base/utf8.h"
 
-#include <stdint.h>
-
 /* The length of a character and the allowed range of its second byte (RFC 3629, section 4); 0: invalid first byte. */
 static size_t character_bytes(unsigned char lead, unsigned char *low, unsigned char *high)
 {

@@ -2,7 +2,6 @@
 
 #include "resources.h"
 
-#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>

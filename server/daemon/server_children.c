@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/control/rights.h"
-
 static_assert(SRV_MAX_LISTEN < SRV_SUPERVISOR_ENDPOINTS, "the gate gets all listeners and that of `control`");
 static_assert(SRV_MAX_ROLE_RULES + 9 <= SRV_SUPERVISOR_ARGUMENTS, "the gate gets all roles");
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
-#include "transport/connection.h"
 
 #define CARE_MS 1000
 #define REFUSALS_MS 10000

@@ -17,7 +17,7 @@
 #include "otolith/plugin.h"
 
 #define SRV_HOST_MAGIC UINT64_C(0x31584f424f544f00) /* "\0OTOBOX1" */
-#define SRV_HOST_VERSION 6u
+#define SRV_HOST_VERSION 7u
 #define SRV_HOST_ALIGN 64u
 #define SRV_HOST_HEAD_BYTES 4096u
 #define SRV_HOST_MAX_SLOTS 1024u

@@ -1,5 +1,4 @@
 /* The probe of a swap: the candidate is run twice on a copy of the live state and on the inputs of the last ticks. */
-#include "base/monotonic.h"
 #include "probe_job.h"
 
 #include <stdlib.h>
@@ -26,7 +25,6 @@ struct probe {
     struct srv_instance instance;
     struct oto_float_run *truth_runs;
     uint32_t truth_run_count;
-    int64_t *times_ns;
     struct host_facts facts;
     struct oto_error *error;
 };
@@ -86,8 +84,7 @@ static enum oto_status bind_inputs(struct probe *probe)
 static enum oto_status make_results(struct probe *probe)
 {
     probe->truth_runs = calloc(oto_truth_type.field_count, sizeof *probe->truth_runs);
-    probe->times_ns = calloc((size_t)probe->job->input_count + 1, sizeof *probe->times_ns);
-    if (probe->truth_runs == NULL || probe->times_ns == NULL) {
+    if (probe->truth_runs == NULL) {
         return oto_fail(probe->error, OTO_NO_MEMORY, "no memory for its truth");
     }
     probe->truth_run_count = oto_float_runs(&oto_truth_type, probe->truth_runs);
@@ -301,11 +298,9 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
     mark_operation(probe, SRV_OPERATION_STEP, index + 1);
     const uint64_t allocations = host_watch_allocations();
     host_watch_calls(true);
-    const int64_t start_ns = srv_now_ns();
     const enum oto_step_status said =
         srv_instance_step(&probe->instance, input->tick, input->n, input->at, estimates || moves ? NULL : &felt,
                           estimates ? &heard : NULL);
-    probe->times_ns[index] = srv_now_ns() - start_ns;
     host_watch_calls(false);
     enum oto_status status = check_conduct(probe, index + 1, said, allocations);
     srv_fpu_pin();
@@ -316,23 +311,6 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
     }
     *hash = oto_fnv1a64_more(*hash, probe->instance.abi.state, probe->instance.state_bytes);
     return status;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
-    return (first > second) - (first < second);
-}
-
-static void keep_times(struct probe *probe)
-{
-    struct srv_probe_job *job = probe->job;
-    if (job->input_count > 0) {
-        qsort(probe->times_ns, job->input_count, sizeof *probe->times_ns, by_value);
-        job->step_p50_ns = probe->times_ns[job->input_count / 2];
-        job->step_max_ns = probe->times_ns[job->input_count - 1];
-    }
-    job->steps = RUNS * job->input_count;
 }
 
 static enum oto_status run(struct probe *probe, uint64_t *hash)
@@ -362,7 +340,7 @@ static enum oto_status run_twice(struct probe *probe)
             return status;
         }
     }
-    keep_times(probe);
+    probe->job->steps = RUNS * probe->job->input_count;
     return hashes[0] == hashes[1] ? OTO_OK
                                   : complain(probe, "two runs from the same state with the same inputs differ: it uses "
                                              "something else than its state, parameters and inputs");

@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "base/monotonic.h"
 #include "isolate/isolated.h"
 #include "sim/swap_private.h"
 

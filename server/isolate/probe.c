@@ -109,13 +109,12 @@ static const char *operation(const struct srv_probe_job *job, char *text, size_t
 }
 
 static enum oto_status fail_with_end(const struct srv_probe_request *request, const struct srv_host_process *process,
-                                   const struct srv_probe_job *job, struct srv_probe_result *result, struct oto_error *error)
+                                   const struct srv_probe_job *job, struct oto_error *error)
 {
     struct srv_host_crash crash = job->crash;
     char how[240], where[32];
     if (crash.signal != 0) {
         srv_crash_describe(&crash, request->plugin_fd, how, sizeof how);
-        (void)snprintf(result->backtrace, sizeof result->backtrace, "%s", how);
     } else {
         srv_host_end_text(process, how, sizeof how);
     }
@@ -124,7 +123,7 @@ static enum oto_status fail_with_end(const struct srv_probe_request *request, co
 }
 
 static enum oto_status await_verdict(const struct srv_probe_request *request, struct srv_host_process *process,
-                              const struct srv_probe_job *job, struct srv_probe_result *result, struct oto_error *error)
+                              const struct srv_probe_job *job, struct oto_error *error)
 {
     const int64_t deadline_ns = srv_now_ns() + request->timeout_ns;
     struct srv_host_message message;
@@ -137,7 +136,7 @@ static enum oto_status await_verdict(const struct srv_probe_request *request, st
                             operation(job, where, sizeof where));
         }
         if (status != OTO_OK) {
-            return fail_with_end(request, process, job, result, error);
+            return fail_with_end(request, process, job, error);
         }
         if (message.kind == SRV_HOST_FAILED) {
             return oto_fail(error, OTO_PLUGIN, "the probe of %.120s failed: %s", request->plugin_path, message.text);
@@ -164,10 +163,8 @@ enum oto_status srv_probe_run(const struct srv_probe_request *request, struct sr
     enum oto_status status = srv_host_spawn(&order, &process, error);
     (void)close(fd);
     if (status == OTO_OK) {
-        status = await_verdict(request, &process, job, result, error);
+        status = await_verdict(request, &process, job, error);
         srv_host_process_end(&process);
-        result->step_p50_ns = job->step_p50_ns;
-        result->step_max_ns = job->step_max_ns;
         result->steps = job->steps;
     }
     (void)munmap(job, bytes);

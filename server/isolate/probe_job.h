@@ -27,7 +27,6 @@ struct srv_probe_job {
     uint32_t current_operation; /* enum srv_host_operation */
     uint32_t current_step;
     struct srv_host_crash crash;
-    int64_t step_p50_ns, step_max_ns;
     uint32_t steps;
     uint32_t reserved;
 };

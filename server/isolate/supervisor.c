@@ -3,7 +3,6 @@
  * node whose plugin ended its host three times within a minute is quarantined. A host that another process ended is
  * restarted and no node is blamed. The hosts are children of this process and end with it (PR_SET_PDEATHSIG).
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* Converts values of a document to a parameter block. [loop] */
-#include <math.h>
 #include <unistd.h>
 
 #include "descriptor_check.h"

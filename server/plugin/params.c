@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "descriptor_check.h"
-
 static struct param_table table_of(const struct oto_plugin_descriptor *descriptor)
 {
     return (struct param_table){descriptor->params, descriptor->param_count};

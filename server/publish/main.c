@@ -10,7 +10,6 @@
 
 #include "base/monotonic.h"
 #include "otolith/client.h"
-#include "otolith/version.h"
 #include "program/program.h"
 #include "publish/datagram.h"
 #include "publish/feed.h"

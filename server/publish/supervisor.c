@@ -33,7 +33,7 @@ struct srv_supervisor {
     bool hopeless;                         /* the program cannot start */
     uv_timer_t timer; /* one timer: the back-off, the wait for the next report, or the wait before SIGKILL */
     uv_poll_t exit_poll, text_poll;
-    bool exit_open, text_open;
+    bool text_open;
     int pid_fd, text_fd;
     pid_t pid;
     uint64_t started_ms, restarts;
@@ -181,7 +181,6 @@ static void on_exit_ready(uv_poll_t *poll, int status, int events)
         return;
     }
     supervisor->pid = 0;
-    supervisor->exit_open = false;
     uv_close((uv_handle_t *)poll, on_exit_closed);
     if (supervisor->stopping) {
         (void)uv_timer_stop(&supervisor->timer);
@@ -241,7 +240,6 @@ static int watch(struct srv_supervisor *supervisor)
         supervisor->pid_fd = -1;
         return -failed;
     }
-    supervisor->exit_open = true;
     (void)uv_poll_start(&supervisor->exit_poll, UV_READABLE, on_exit_ready);
     if (uv_poll_init(supervisor->loop, &supervisor->text_poll, supervisor->text_fd) == 0) {
         supervisor->text_open = true;

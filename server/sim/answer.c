@@ -3,8 +3,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "otolith/detmath.h"
-
 #define EXACT 1e-9 /* tolerance of the squared norm: within it, a quaternion keeps its bits */
 
 /* True if the vector's norm is at most `most`; false for NaN. */

@@ -91,7 +91,6 @@ enum srv_trial_phase {
 struct srv_trial {
     enum srv_trial_phase phase;
     uint64_t end_tick;   /* end of this phase */
-    uint64_t flip_tick;
     uint64_t fill_from, filled; /* FILLING: the newest instant to fill; instants filled from there back */
     uint64_t seq[OTO_PLUGIN_MAX_PORTS]; /* PROBATION: seq of the last record that the previous plugin would have published */
     bool asked;          /* a command SETTLE waits for the end of the swap */

@@ -52,9 +52,7 @@ struct srv_probe_request {
 };
 
 struct srv_probe_result {
-    int64_t step_p50_ns, step_max_ns; /* of all steps, on this machine; for the report */
     uint32_t steps;
-    char backtrace[2048]; /* backtrace of a crash, one frame a line; "" otherwise */
 };
 
 typedef enum oto_status srv_probe_function(const struct srv_probe_request *request, struct srv_probe_result *result,

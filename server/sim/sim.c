@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "document/document.h"
-#include "sim/fifo.h"
 
 #define EVENT_CAPACITY 1024u
 

@@ -182,7 +182,6 @@ static bool flip(struct srv_sim *sim, struct srv_node *node, struct srv_change *
     srv_runner_flip(sim, node, change);
     show_instance(sim, node, &change->instance);
     take_vehicle(sim, node, change);
-    trial->flip_tick = sim->tick;
     reply->status = OTO_OK;
     reply->tick = sim->tick;
     reply->change = &change->open;

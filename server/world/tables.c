@@ -1,7 +1,6 @@
 #include "world/raw.h"
 #include "world/section.h"
 
-#include "base/schedule.h"
 #include "otolith/detmath.h"
 
 /* clang-format off */

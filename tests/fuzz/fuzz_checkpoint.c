@@ -7,7 +7,6 @@
 #include "world_file.h"
 #include "daemon/checkpoint/checkpoint_file.h"
 #include "memory_file.h"
-#include "sim/checkpoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

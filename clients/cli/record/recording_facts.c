@@ -1,5 +1,4 @@
 /* The parts of a recording beside the samples: the origin of the world, its inputs, and the facts of the end. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

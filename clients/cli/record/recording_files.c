@@ -1,5 +1,4 @@
 /* The files that a world names, as attachments of its recording. */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

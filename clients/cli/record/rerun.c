@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/file_kind.h"
-#include "document/document.h"
 #include "otolith/hash.h"
 #include "plugin/host.h"
 #include "sim/logged_swap.h"

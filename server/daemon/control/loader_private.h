@@ -25,7 +25,6 @@ struct srv_job {
     bool swap;
     bool stayed;    /* the file of the retired plugin is still mapped */
     bool cancelled; /* a client cancelled the swap before the tick thread had it */
-    bool undo;
     bool wait;      /* the reply waits for the end of the probation */
     char *key, *yaml; /* of a parameter change */
     struct srv_swap_options options; /* of a swap; the job owns the texts */

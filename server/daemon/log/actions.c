@@ -3,11 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/fault.h"
 #include "daemon/log/writer.h"
-#include "otolith/rng.h"
 #include "sim/run_log.h"
-#include "daemon/participants/mailbox.h"
 
 #define VALUE_BYTES 65536
 

@@ -1,6 +1,5 @@
 #include "daemon/supervise/supervisor.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>

@@ -19,16 +19,18 @@ static void write_all(struct oto_json *json)
     oto_json_flag(json, "yes", true);
     oto_json_format(json, "pair", "[%d, %d]", 1, 2);
     oto_json_number(json, "n", 0.1);
+    oto_json_numbers(json, "ns", (double[]){0.5, NAN}, 2);
+    oto_json_text(json, "none", NULL);
     oto_json_close(json, '}');
 }
 
 static void each_layout_has_its_separators(void **state)
 {
     static const char *const wanted[] = {
-        [OTO_JSON_LINE] = "{\"t\": \"a\", \"list\": [-1, 18446744073709551615, {}], \"yes\": true, \"pair\": [1, 2], \"n\": 0.1}",
-        [OTO_JSON_COMPACT] = "{\"t\":\"a\",\"list\":[-1,18446744073709551615,{}],\"yes\":true,\"pair\":[1, 2],\"n\":0.1}",
+        [OTO_JSON_LINE] = "{\"t\": \"a\", \"list\": [-1, 18446744073709551615, {}], \"yes\": true, \"pair\": [1, 2], \"n\": 0.1, \"ns\": [0.5, null], \"none\": null}",
+        [OTO_JSON_COMPACT] = "{\"t\":\"a\",\"list\":[-1,18446744073709551615,{}],\"yes\":true,\"pair\":[1, 2],\"n\":0.1,\"ns\":[0.5,null],\"none\":null}",
         [OTO_JSON_INDENTED] = "{\n  \"t\": \"a\",\n  \"list\": [\n    -1,\n    18446744073709551615,\n    {\n    }\n  ],\n  \"yes\": true,\n"
-                              "  \"pair\": [1, 2],\n  \"n\": 0.1\n}"};
+                              "  \"pair\": [1, 2],\n  \"n\": 0.1,\n  \"ns\": [\n    0.5,\n    null\n  ],\n  \"none\": null\n}"};
     (void)state;
     for (int layout = OTO_JSON_LINE; layout <= OTO_JSON_INDENTED; layout++) {
         struct oto_json json = {.layout = (enum oto_json_layout)layout};

@@ -4,7 +4,6 @@
 #include "plugin/host.h"
 
 #include "world/fault_spec.h"
-#include "sim/fault.h"
 
 #define COUNT "demo/car/count"
 

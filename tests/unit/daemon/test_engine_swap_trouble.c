@@ -1,8 +1,6 @@
 /* Swaps that fail at any step, many swaps, and new code under an old name: the run is the one that it would have been. */
 #include "fixture.h"
 
-#include "isolate/probe.h"
-
 #define WITNESS 1
 #define COUNT 2
 #define TICKS 2000

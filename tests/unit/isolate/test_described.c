@@ -4,7 +4,6 @@
 #include "plugin/host.h"
 #include "plugin/described.h"
 #include "plugin/descriptor_check.h"
-#include "plugin/elf_check.h"
 #include "plugin/elf_imports.h"
 
 #define ROOM (1u << 20)

@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "sim/node.h"
 #include "isolate/probe.h"
 
 #define STEPS 100
@@ -73,7 +72,6 @@ static void sound_plugins_pass_from_every_start(void **unused)
         begin(&trial, plugins[i], SRV_START_COLD);
         assert_ok(end(&trial), trial.error);
         assert_int_equal(trial.result.steps, 2 * STEPS);
-        assert_true(trial.result.step_max_ns >= trial.result.step_p50_ns);
     }
     begin(&trial, "counter", SRV_START_COPY);
     assert_ok(end(&trial), trial.error);
@@ -224,8 +222,8 @@ static void a_crash_names_the_function(void **unused)
     struct trial trial;
     begin(&trial, "hostile_step_null", SRV_START_COLD);
     assert_int_equal(end(&trial), OTO_PLUGIN);
-    assert_non_null(strstr(trial.result.backtrace, "SIGSEGV"));
-    assert_non_null(strstr(trial.result.backtrace, "deed_null"));
+    assert_non_null(strstr(trial.error.text, "SIGSEGV"));
+    assert_non_null(strstr(trial.error.text, "deed_null"));
 }
 
 /* The orphan becomes a child of this process. It would end by itself after a minute, and not by a signal. */

@@ -1,7 +1,6 @@
 /* MCAP files that are written, cut, damaged and read again. */
 #include "oto_test.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <signal.h>

@@ -1,7 +1,6 @@
 /* The barometer through its ABI: air, noise, filter, flow, temperature, weather. */
 #include <math.h>
 
-#include "barometer_model.h"
 #include "mini_host.h"
 
 #define RATE_HZ 50.0

@@ -1,6 +1,5 @@
 /* The odometer through its ABI: a car that drives straight, turns, stops and reverses. */
 #include "mini_host.h"
-#include "odometer_model.h"
 
 #define RATE_HZ 50.0
 

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "daemon/control/runtime_dir.h"
-#include "daemon/options.h"
 
 struct fixture {
     char root[64];
