@@ -1,6 +1,8 @@
 #include "publish/feed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/pattern.h"
 #include "wire/frame_plotjuggler.h"
@@ -14,6 +16,9 @@
 #define SCHEMA_TOPIC_NS 1000000 /* 20 000 topics: every 20 s, because their schema has 35 MB */
 #define CONNECTED_PERIOD_NS 20000000 /* subscribers that connect within this time share the schema */
 #define IDLE_PERIOD_NS 100000000
+#define SCHEMA_HEAD_BYTES 512u    /* limits of what a schema frame, a channel and a field take beside their texts */
+#define SCHEMA_CHANNEL_BYTES 160u
+#define SCHEMA_FIELD_BYTES 96u
 
 struct srv_feed {
     srv_feed_sink sink;
@@ -25,8 +30,8 @@ struct srv_feed {
     struct oto_sample_head *heads;
     unsigned char *payloads;
     struct oto_buffer frame;
-    struct oto_buffer *schema; /* one frame, or several if one would be too large */
-    uint32_t schema_count;
+    char world[OTO_TOPIC_BYTES];
+    struct oto_channel *channels; /* of the schema, in the order of the segment */
     bool schema_wanted;
     int64_t next_schema_ns, last_schema_ns, next_idle_ns;
 };
@@ -43,36 +48,35 @@ static bool is_published(const struct oto_client *client, const struct oto_chann
     return only[0] == '\0' || srv_pattern_matches_in(only, oto_client_header(client)->world, channel->topic);
 }
 
-/* Makes the schema frames: halves the number of channels in a frame until every frame fits. */
-static enum oto_status make_schema(struct srv_feed *feed, const struct oto_client *client, const char *only,
-                                   struct oto_error *error)
+/* An upper limit of the bytes that a channel takes in a schema frame. */
+static size_t schema_bytes(const struct oto_channel *channel)
 {
-    const char *world = oto_client_header(client)->world;
-    struct oto_channel *channels = calloc((size_t)feed->count + 1, sizeof *channels);
-    feed->schema = calloc((size_t)feed->count + 1, sizeof *feed->schema);
-    enum oto_status status = channels == NULL || feed->schema == NULL ? OTO_NO_MEMORY : OTO_OK;
-    for (uint32_t i = 0, taken = 0; taken < feed->count && status == OTO_OK; i++) {
+    const struct oto_record_type *type = &channel->type;
+    size_t bytes = SCHEMA_CHANNEL_BYTES + strlen(channel->topic) + strlen(channel->node) + strlen(channel->frame_id) + strlen(type->name);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct oto_field *field = &type->fields[i];
+        bytes += SCHEMA_FIELD_BYTES + strlen(field->name) + strlen(field->unit) + strlen(field->frame) + strlen(field->text);
+    }
+    return bytes;
+}
+
+/* Keeps the channels of the schema. Its frames are made when they are sent: those of 10 000 vehicles would take 100 MB. */
+static enum oto_status keep_channels(struct srv_feed *feed, const struct oto_client *client, const char *only, struct oto_error *error)
+{
+    (void)snprintf(feed->world, sizeof feed->world, "%s", oto_client_header(client)->world);
+    feed->channels = calloc((size_t)feed->count + 1, sizeof *feed->channels);
+    for (uint32_t i = 0, kept = 0; kept < feed->count && feed->channels != NULL; i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
-        if (is_published(client, channel, only)) {
-            channels[taken++] = *channel;
+        if (!is_published(client, channel, only)) {
+            continue;
         }
-    }
-    uint32_t share = feed->count;
-    for (uint32_t done = 0; done < feed->count && status == OTO_OK;) {
-        const uint32_t part = feed->count - done < share ? feed->count - done : share;
-        status = oto_frame_encode_schema_part(&feed->schema[feed->schema_count], world, feed->epoch, channels + done,
-                                              part, feed->count);
-        if (status == OTO_LIMIT && share > 1) {
-            share = (share + 1) / 2;
-            status = OTO_OK;
-        } else {
-            done += part;
-            feed->schema_count++;
+        if (SCHEMA_HEAD_BYTES + schema_bytes(channel) > OTO_FRAME_MAX_BYTES) {
+            return oto_fail(error, OTO_LIMIT, "the schema frame cannot be made: the texts of '%s' take more than %u bytes", channel->topic,
+                            OTO_FRAME_MAX_BYTES);
         }
+        feed->channels[kept++] = *channel;
     }
-    free(channels);
-    return status == OTO_OK ? OTO_OK
-                            : oto_fail(error, status, "the schema frame cannot be made: %s", oto_status_text(status));
+    return feed->channels != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory for the feed");
 }
 
 /* Sensors are sent before the truth. The truth has a record each tick and would delay every sensor. */
@@ -114,7 +118,7 @@ enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_f
     if (made->readers == NULL || made->heads == NULL || made->payloads == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "out of memory for the feed");
     } else {
-        status = make_schema(made, client, only, error);
+        status = keep_channels(made, client, only, error);
     }
     if (status != OTO_OK) {
         srv_feed_destroy(made);
@@ -129,11 +133,8 @@ void srv_feed_destroy(struct srv_feed *feed)
     if (feed == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < feed->schema_count; i++) {
-        oto_buffer_free(&feed->schema[i]);
-    }
     oto_buffer_free(&feed->frame);
-    free(feed->schema);
+    free(feed->channels);
     free(feed->readers);
     free(feed->heads);
     free(feed->payloads);
@@ -228,9 +229,23 @@ uint64_t srv_feed_lost(const struct srv_feed *feed)
     return lost;
 }
 
+/* The number of channels from `first` on that fit a schema frame; at least 1. */
+static uint32_t schema_part(const struct srv_feed *feed, uint32_t first)
+{
+    size_t bytes = SCHEMA_HEAD_BYTES + schema_bytes(&feed->channels[first]);
+    uint32_t part = 1;
+    while (first + part < feed->count && (bytes += schema_bytes(&feed->channels[first + part])) <= OTO_FRAME_MAX_BYTES) {
+        part++;
+    }
+    return part;
+}
+
 void srv_feed_schema(struct srv_feed *feed)
 {
-    for (uint32_t i = 0; i < feed->schema_count && feed->format != SRV_FEED_PLOTJUGGLER; i++) {
-        feed->sink(feed->context, feed->schema[i].data, feed->schema[i].bytes);
+    for (uint32_t first = 0, part; first < feed->count && feed->format != SRV_FEED_PLOTJUGGLER; first += part) {
+        part = schema_part(feed, first);
+        if (oto_frame_encode_schema_part(&feed->frame, feed->world, feed->epoch, feed->channels + first, part, feed->count) == OTO_OK) {
+            feed->sink(feed->context, feed->frame.data, feed->frame.bytes);
+        }
     }
 }

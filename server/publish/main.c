@@ -21,7 +21,6 @@
 #define QUEUE_MIN 64
 #define ALIVE_PERIOD_NS 200000000
 #define REPORT_PERIOD_NS 1000000000
-#define FRAMES_PER_REPORT 256
 #define WAIT_TICK_MS 20
 #define DRAIN_MS 50
 #define CLOSE_LIMIT_S 1
@@ -46,7 +45,6 @@ struct publisher {
     struct srv_datagram datagram; /* targets of the format plotjuggler */
     struct srv_feed *feed;
     int64_t next_alive_ns, next_report_ns, next_count_ns;
-    uint32_t frames; /* sent; wraps */
     uint32_t descriptors; /* number of open descriptors at the start */
     uint32_t descriptor_limit; /* limit of open descriptors at the start */
     bool leaks;
@@ -177,9 +175,7 @@ static void sink(void *context, const void *data, size_t bytes)
     } else {
         srv_pub_send(publisher->pub, data, bytes);
     }
-    if (publisher->frames++ % FRAMES_PER_REPORT == 0) { /* a pass over 10 000 vehicles takes seconds on a busy machine */
-        report_alive(publisher, srv_now_ns());
-    }
+    report_alive(publisher, srv_now_ns()); /* a pass over 10 000 vehicles takes seconds on a busy machine */
 }
 
 /* The queue holds the frames of one second, so that a subscriber may be busy that long before frames are dropped. */
