@@ -10,7 +10,9 @@
  *            bytes, fields: [{name, type, count, offset, unit, frame, text}, …]}, …]}
  *            where `type` of a channel is its record's name, `schema` the hash in its frames, and `type` of a field one
  *            of u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 text. A schema too large for one frame is split: the frames share
- *            `epoch`, and `total` counts the channels of all of them (absent: those of this one)
+ *            `epoch`, and `total` counts the channels of all of them (absent: those of this one). If `total` is above 256, a
+ *            channel may have no `fields`: they are those of one of the 64 channels before it in the frame, with the same
+ *            `schema`
  * Raw records in `packed` are little-endian. Invalid bytes of a text are replaced by '?'.
  */
 #ifndef OTOLITH_FRAME_H

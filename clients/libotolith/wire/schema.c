@@ -4,6 +4,7 @@
 #include "otolith/version.h"
 #include "wire/pack_read.h"
 #include "base/record_check.h"
+#include "wire/schema_topic.h"
 
 /* Its memory grows with the decoded channels and fields, never with a count that the frame claims. */
 struct oto_schema {
@@ -230,9 +231,23 @@ static bool is_sound(const struct oto_schema *schema, const struct oto_channel *
            oto_record_type_hash(&type) == channel->type_hash;
 }
 
+/* A channel without fields has those of one of the OTO_SCHEMA_REACH channels before it in the frame, with the same type. */
+static bool share_fields(struct oto_schema *schema, struct oto_channel *channel)
+{
+    const uint32_t last = channel->index > OTO_SCHEMA_REACH ? channel->index - OTO_SCHEMA_REACH : 0;
+    for (uint32_t i = channel->index; i-- > last;) {
+        if (schema->channels[i].type_hash == channel->type_hash) {
+            channel->type.field_count = schema->channels[i].type.field_count;
+            schema->first_field[channel->index] = schema->first_field[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum oto_status take_channel(struct decoder *decoder, struct oto_channel *channel)
 {
-    const uint32_t first_field = decoder->schema->field_count;
+    struct oto_schema *schema = decoder->schema;
     struct oto_pack_item map;
     uint32_t seen = 0;
     if (!oto_pack_expect(&decoder->reader, OTO_PACK_MAP, &map)) {
@@ -244,7 +259,10 @@ static enum oto_status take_channel(struct decoder *decoder, struct oto_channel 
             return status;
         }
     }
-    const bool whole = seen == (1u << CHANNEL_KEYS) - 1 && is_sound(decoder->schema, channel, first_field);
+    if (seen == (1u << CHANNEL_FIELDS) - 1 && share_fields(schema, channel)) {
+        seen |= 1u << CHANNEL_FIELDS;
+    }
+    const bool whole = seen == (1u << CHANNEL_KEYS) - 1 && is_sound(schema, channel, schema->first_field[channel->index]);
     return whole ? OTO_OK : OTO_CORRUPT;
 }
 

@@ -22,9 +22,21 @@ static void pack_field(msgpack_packer *packer, const struct oto_field *field)
     oto_pack_text(packer, field->text);
 }
 
-static void pack_channel(msgpack_packer *packer, const struct oto_channel *channel)
+enum { WHOLE_CHANNELS = 256 };
+
+/* In a schema of more than 256 channels, a channel has no fields if one of the channels before it in the frame has the same type. */
+static bool has_fields_before(const struct oto_channel *channels, uint32_t index, uint32_t total)
 {
-    (void)msgpack_pack_map(packer, 8);
+    bool found = false;
+    for (uint32_t i = index > OTO_SCHEMA_REACH ? index - OTO_SCHEMA_REACH : 0; i < index && total > WHOLE_CHANNELS && !found; i++) {
+        found = channels[i].type_hash == channels[index].type_hash;
+    }
+    return found;
+}
+
+static void pack_channel(msgpack_packer *packer, const struct oto_channel *channel, bool with_fields)
+{
+    (void)msgpack_pack_map(packer, with_fields ? 8 : 7);
     OTO_FRAME_KEY(packer, "topic");
     oto_pack_text(packer, channel->topic);
     OTO_FRAME_KEY(packer, "node");
@@ -41,6 +53,9 @@ static void pack_channel(msgpack_packer *packer, const struct oto_channel *chann
     oto_pack_text(packer, channel->frame_id);
     OTO_FRAME_KEY(packer, "bytes");
     (void)msgpack_pack_uint32(packer, channel->type.bytes);
+    if (!with_fields) {
+        return;
+    }
     OTO_FRAME_KEY(packer, "fields");
     (void)msgpack_pack_array(packer, channel->type.field_count);
     for (uint32_t i = 0; i < channel->type.field_count; i++) {
@@ -74,7 +89,7 @@ enum oto_status oto_frame_encode_schema_part(struct oto_buffer *buffer, const ch
     OTO_FRAME_KEY(&packer, "channels");
     (void)msgpack_pack_array(&packer, count);
     for (uint32_t i = 0; i < count && writer.status == OTO_OK; i++) {
-        pack_channel(&packer, &channels[i]);
+        pack_channel(&packer, &channels[i], !has_fields_before(channels, i, total));
     }
     return writer.status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define OTO_SCHEMA_TOPIC "/@schema"
+#define OTO_SCHEMA_REACH 64u /* number of channels before one in the frame that may describe its type */
 
 static inline bool oto_is_schema_topic(const char *topic)
 {

@@ -378,6 +378,37 @@ static void a_schema_describes_every_channel(void **state)
     oto_buffer_free(&buffer);
 }
 
+static void a_large_schema_describes_a_type_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 600, BYTES_EACH = 250 };
+    struct oto_buffer buffer = {0};
+    struct oto_schema *schema;
+    struct oto_channel *channels = calloc(COUNT, sizeof *channels);
+    assert_non_null(channels);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        char topic[32];
+        (void)snprintf(topic, sizeof topic, "demo/car_%u/imu", i);
+        channels[i] = sample_channel(topic, all_types[i % TYPE_COUNT]);
+    }
+    assert_int_equal(oto_frame_encode_schema_part(&buffer, "demo", EPOCH, channels, COUNT, COUNT), OTO_OK);
+    assert_true(buffer.bytes < (size_t)COUNT * BYTES_EACH + 20000);
+    assert_int_equal(oto_schema_decode(buffer.data, buffer.bytes, &schema), OTO_OK);
+    assert_int_equal(oto_schema_channel_count(schema), COUNT);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const struct oto_channel *channel = oto_schema_channel(schema, i);
+        assert_string_equal(channel->topic, channels[i].topic);
+        assert_true(oto_record_type_hash(&channel->type) == oto_record_type_hash(all_types[i % TYPE_COUNT]));
+    }
+    oto_schema_close(schema);
+    const unsigned char *at = memmem(buffer.data, buffer.bytes, "\xa6" "fields", 7);
+    assert_non_null(at);
+    buffer.data[at - buffer.data + 1] = 'F'; /* an unknown key: the first channel has no fields, and none is before it */
+    assert_int_equal(oto_schema_decode(buffer.data, buffer.bytes, &schema), OTO_CORRUPT);
+    free(channels);
+    oto_buffer_free(&buffer);
+}
+
 static void a_damaged_schema_is_refused_or_sound(void **state)
 {
     (void)state;
@@ -417,6 +448,7 @@ int main(void)
         cmocka_unit_test(encoding_again_allocates_nothing),
         cmocka_unit_test(a_stamp_before_time_zero_comes_back),
         cmocka_unit_test(a_schema_describes_every_channel),
+        cmocka_unit_test(a_large_schema_describes_a_type_once),
         cmocka_unit_test(a_damaged_schema_is_refused_or_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
