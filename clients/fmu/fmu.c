@@ -395,7 +395,7 @@ FMU_EXPORT const char *fmi3GetVersion(void)
     return "3.0";
 }
 
-/* No mode has another behaviour. */
+/* The FMU does the same in every mode, so these functions do nothing. */
 FMU_FUNCTION(int, fmi3SetDebugLogging, OK)
 FMU_FUNCTION(int, fmi3EnterInitializationMode, OK)
 FMU_FUNCTION(int, fmi3ExitInitializationMode, OK)

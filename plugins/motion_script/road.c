@@ -10,7 +10,7 @@
 #define POWER (15724248.0 / 39916800.0)
 #define CORRELATION_KNOTS 1.4383951257322893
 #define SQRT_HALF 0x1.6a09e667f3bcdp-1
-#define WALK_LEVELS 26 /* the walk of the integral covers 2^26 knots in both directions */
+#define WALK_LEVELS 26 /* halvings of the walk below: it has 2^26 steps, one for each knot, in both directions */
 
 /*
  * W(n), the sum of the first n steps, as a Brownian walk by repeated halving (Lévy's construction): the value in the middle
