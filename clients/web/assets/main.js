@@ -12,7 +12,7 @@ import { Topics } from './topics.js';
 import { View } from './view.js';
 import { World } from './world.js';
 import { WINDOWS_S, defaultCharts, readLayout, writeLayout } from './layout.js';
-import { clock, number } from './units.js';
+import { clock, duration, number } from './units.js';
 
 const TABLES_MS = 200;
 const SCENE_MS = 50;
@@ -115,8 +115,8 @@ class Page {
     this.#showState(status.state);
     const { counters, lateness, work } = status;
     $('factor').textContent = status.state === 'running' ? `×${number(status.real_time_factor, 3)}` : '×0';
-    $('lateness').textContent = lateness.p99_us === null ? '–' : `${number(lateness.p99_us, 3)} µs`;
-    $('work').textContent = work.p50_us === null ? '–' : `${number(work.p50_us, 3)} µs`;
+    $('lateness').textContent = lateness.p99_us === null ? '–' : duration(lateness.p99_us);
+    $('work').textContent = work.p50_us === null ? '–' : duration(work.p50_us);
     $('late').textContent = counters.ticks > 0 ? `${number(100 * counters.late_ticks / counters.ticks, 2)} %` : '–';
     $('late').title = `${counters.late_ticks} of ${counters.ticks}`;
     $('late').classList.toggle('warning', counters.late_ticks > 0.01 * counters.ticks);

@@ -22,6 +22,11 @@ export function number(value, digits = 4) {
   return text.replaceAll('-', '−');
 }
 
+// A time in microseconds, from ten milliseconds on in milliseconds.
+export function duration(us) {
+  return us < 1e4 ? `${number(us, 3)} µs` : `${number(us * 1e-3, 3)} ms`;
+}
+
 export function bytes(value) {
   return value < 1024 ? `${value} B` : value < 1048576 ? `${number(value / 1024, 3)} KiB` : `${number(value / 1048576, 3)} MiB`;
 }

@@ -1,4 +1,4 @@
-/* The verbs that the main loop answers without the tick thread. */
+/* The verbs that the main loop answers without the tick thread; the table of all verbs is libotolith/wire/control_verbs.c. */
 #include "daemon/control/request.h"
 
 #include <stdlib.h>
