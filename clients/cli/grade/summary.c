@@ -134,6 +134,13 @@ void grade_summarise(const struct grade_plan *plan, const struct grade_store *st
 
 static const int shown[] = {0, 4, 6, 10, 12, 18, 22, 26}; /* 2, 4, 5, 7, 8, 11, 13, 15 minutes */
 
+/* Writes the text of a number; of NaN, where nothing was accepted, "-". Returns the text. */
+static const char *text_of(double value, int digits, char text[24])
+{
+    (void)snprintf(text, 24, isnan(value) ? "-" : "%.*f", digits, value);
+    return text;
+}
+
 static void print_axis(FILE *to, const struct grade_summary *summary, int axis)
 {
     (void)fprintf(to, "  %s: accepted wrongly (> %.2f deg) at some time in %" PRIu64 " of %" PRIu64 " drives (95 %%: below %.2f %%)\n",
@@ -144,9 +151,10 @@ static void print_axis(FILE *to, const struct grade_summary *summary, int axis)
         const struct grade_score *score = &summary->scores[shown[i]];
         const struct grade_axis_score *s = &score->axes[axis];
         const uint64_t right = s->accepted - s->wrong;
-        (void)fprintf(to, "  %6.1f %7.3f %8.3f %9.4f %8.4f %12.3f %9.4f\n", grade_minutes(shown[i]),
+        char precision[24];
+        (void)fprintf(to, "  %6.1f %7.3f %8.3f %9s %8.4f %12.3f %9.4f\n", grade_minutes(shown[i]),
                       (double)s->accepted / (double)score->chunks, share_above(s->accepted, score->chunks),
-                      (double)right / (double)s->accepted, share_above(right, s->accepted), s->mean_deg,
+                      text_of((double)right / (double)s->accepted, 4, precision), share_above(right, s->accepted), s->mean_deg,
                       (double)s->covered / (double)score->chunks);
     }
 }
@@ -159,13 +167,15 @@ void grade_print_summary(FILE *to, const char *title, const struct grade_summary
                   "all: mean |error| r p y", "all: 3-sigma coverage r p y");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const struct grade_score *score = &summary->scores[shown[i]];
-        (void)fprintf(to, "  %6.1f %7.3f %9.4f %5" PRIu64 "/%-5" PRIu64 " %6.3f   %6.3f %6.3f %6.3f     %7.4f %7.4f %7.4f\n",
-                      grade_minutes(shown[i]), score->recall, score->precision, score->accepted, score->chunks,
+        char precision[24];
+        (void)fprintf(to, "  %6.1f %7.3f %9s %5" PRIu64 "/%-5" PRIu64 " %6.3f   %6.3f %6.3f %6.3f     %7.4f %7.4f %7.4f\n",
+                      grade_minutes(shown[i]), score->recall, text_of(score->precision, 4, precision), score->accepted, score->chunks,
                       (double)score->within / (double)score->chunks, score->mean_all_deg[0], score->mean_all_deg[1],
                       score->mean_all_deg[2], score->coverage_all[0], score->coverage_all[1], score->coverage_all[2]);
     }
-    (void)fprintf(to, "  recall reaches 0.50 at %.2f min and 0.75 at %.2f min (DriveWorks: 9.50 and 12.88)\n", summary->recall_50_min,
-                  summary->recall_75_min);
+    char half[24], three_quarters[24];
+    (void)fprintf(to, "  recall reaches 0.50 at %s min and 0.75 at %s min (DriveWorks: 9.50 and 12.88)\n", text_of(summary->recall_50_min, 2, half),
+                  text_of(summary->recall_75_min, 2, three_quarters));
     for (int axis = 0; axis < OTO_CALIBRATION_AXES; axis++) {
         print_axis(to, summary, axis);
     }
