@@ -216,9 +216,13 @@ void histogram_push_block(const struct histogram_plan *plan, struct histogram *h
 
 /* ---- the result -------------------------------------------------------------------------------------------------- */
 
+/* A peak that the published rule does not accept has no bound below the range: the spread does not contain its outliers. */
 static double bound_of(const struct histogram_plan *plan, const struct histogram_votes *votes, int which)
 {
-    const double episodes = votes->total / EPISODE_VOTES, most = plan->range_rad[which];
+    const double episodes = (votes->total - votes->outliers) / EPISODE_VOTES, most = plan->range_rad[which];
+    if (!votes->accepted) {
+        return most;
+    }
     const double bound = BOUND_FLOOR_RAD + 3.0 * votes->spread_rad / oto_sqrt(episodes > 1.0 ? episodes : 1.0);
     return bound < most ? bound : most;
 }
@@ -252,7 +256,7 @@ bool histogram_result(const struct histogram_plan *plan, const struct histogram 
         angle[i] = votes->has_peak ? votes->peak_rad : 0.0;
         accepted = accepted && votes->accepted;
         *progress = part < *progress ? part : *progress;
-        bound_rad[i] = votes->has_peak ? bound_of(plan, votes, source[i]) : plan->range_rad[source[i]];
+        bound_rad[i] = bound_of(plan, votes, source[i]);
     }
     *q_body_from_sensor = oto_quat_mul(mount_of(angle), plan->q_nominal);
     return accepted;

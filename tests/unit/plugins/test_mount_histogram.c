@@ -77,6 +77,23 @@ static void D8_too_few_votes_are_not_accepted(void **state)
     assert_true(azimuth()->accepted);
 }
 
+/* The spread of the votes inside the range says nothing about a mount outside it. */
+static void a_peak_among_more_outliers_has_no_bound_below_the_range(void **state)
+{
+    double bound_rad[3], progress;
+    oto_quat q;
+    (void)state;
+    begin_votes();
+    for (int i = 0; i < 600; i++) {
+        histogram_vote(&plan.histogram, &histogram, HISTOGRAM_FORWARD_AZIMUTH, (i % 3 == 0 ? 2.0 : 9.0) * OTO_DEG);
+    }
+    histogram_find_peak(&plan.histogram, &histogram, HISTOGRAM_FORWARD_AZIMUTH);
+    assert_near(azimuth()->peak_rad / OTO_DEG, 2.0, 0.1);
+    assert_false(azimuth()->accepted);
+    assert_false(histogram_result(&plan.histogram, &histogram, &q, bound_rad, &progress));
+    assert_near(bound_rad[2] / OTO_DEG, 7.0, 1e-9);
+}
+
 static void D16_votes_fade_so_that_one_over_one_less_decay_are_remembered(void **state)
 {
     const double decay = 0.9995;
@@ -175,6 +192,7 @@ int main(void)
         cmocka_unit_test(D6_two_modes_are_not_accepted),
         cmocka_unit_test(D7_a_fifth_of_gross_outliers_adds_less_than_a_tenth_of_a_degree),
         cmocka_unit_test(D8_too_few_votes_are_not_accepted),
+        cmocka_unit_test(a_peak_among_more_outliers_has_no_bound_below_the_range),
         cmocka_unit_test(D16_votes_fade_so_that_one_over_one_less_decay_are_remembered),
         cmocka_unit_test(D4_turns_alone_give_roll_and_the_up_axis_and_nothing_is_accepted),
         cmocka_unit_test(D5_starts_alone_give_pitch_and_yaw_and_nothing_is_accepted),
