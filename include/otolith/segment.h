@@ -86,7 +86,7 @@ static inline const char *oto_server_state_name(uint32_t state)
     X(RESIDENT_LIBRARIES, "resident_libraries") \
     X(CLIENTS, "clients") \
     X(NON_FINITE, "non_finite_samples") \
-    X(STALLS, "stalls")                   /* ticks that the step supervisor found stuck */ \
+    X(STALLS, "stalls")                   /* ticks that the watchdog found stuck */       \
     X(STALE, "stale_samples")             /* repeated because a plugin host did not answer */ \
     X(HOST_RESTARTS, "plugin_host_restarts") \
     X(PARTICIPANT_LATE, "participant_late")       /* answers that did not come within the timeout */ \
