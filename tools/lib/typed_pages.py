@@ -6,6 +6,7 @@ A world without --for runs beside the next commands, as in a second terminal, un
 given SHOWN_S. Both are ended as by Ctrl-C.
 """
 import os
+import pathlib
 import pty
 import select
 import signal
@@ -50,7 +51,8 @@ def wait(process, seconds):
 class Session:
     """
     One reader at one machine: a folder, a runtime directory, at most one world. `world` and `shows` are patterns of the commands that
-    start a world and of those that run until they are ended; `accepts(command, code)` says whether an exit code is a success.
+    start a world and of those that run until they are ended; `accepts(command, code,
+    output)` says whether an exit code is a success.
     """
 
     def __init__(self, folder, environment, world, shows, accepts):
@@ -103,7 +105,7 @@ class Session:
         if code is None:
             end(process)
             raise Failed(f"it did not end within {LIMIT_S:g} s")
-        if not self.accepts(command, code):
+        if not self.accepts(command, code, pathlib.Path(output.name).read_text(errors="replace")):
             raise Failed(f"it ended with {code}")
 
     def start_world(self, command, output):

@@ -52,7 +52,7 @@ def check_output(expected, output):
 class Typist:
     def __init__(self, folder, environment):
         self.must_fail = False
-        self.session = Session(folder, environment, WORLD, SHOWS, lambda command, code: (code != 0) == self.must_fail)
+        self.session = Session(folder, environment, WORLD, SHOWS, lambda command, code, output: (code != 0) == self.must_fail)
 
     def type(self, language, word, text):
         """Yields what was typed."""
