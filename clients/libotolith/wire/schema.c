@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "otolith/frame.h"
 #include "otolith/version.h"
@@ -231,15 +232,19 @@ static bool is_sound(const struct oto_schema *schema, const struct oto_channel *
            oto_record_type_hash(&type) == channel->type_hash;
 }
 
-/* A channel without fields has those of one of the OTO_SCHEMA_REACH channels before it in the frame, with the same type. */
+/*
+ * A channel without fields has those of one of the OTO_SCHEMA_REACH channels before it in the frame, with the same type. That
+ * channel is sound, so its fields are not hashed again: a frame could make that cost minutes.
+ */
 static bool share_fields(struct oto_schema *schema, struct oto_channel *channel)
 {
     const uint32_t last = channel->index > OTO_SCHEMA_REACH ? channel->index - OTO_SCHEMA_REACH : 0;
     for (uint32_t i = channel->index; i-- > last;) {
-        if (schema->channels[i].type_hash == channel->type_hash) {
-            channel->type.field_count = schema->channels[i].type.field_count;
+        const struct oto_channel *other = &schema->channels[i];
+        if (other->type_hash == channel->type_hash) {
+            channel->type.field_count = other->type.field_count;
             schema->first_field[channel->index] = schema->first_field[i];
-            return true;
+            return other->type.bytes == channel->type.bytes && strcmp(other->type.name, channel->type.name) == 0;
         }
     }
     return false;
@@ -259,10 +264,9 @@ static enum oto_status take_channel(struct decoder *decoder, struct oto_channel 
             return status;
         }
     }
-    if (seen == (1u << CHANNEL_FIELDS) - 1 && share_fields(schema, channel)) {
-        seen |= 1u << CHANNEL_FIELDS;
-    }
-    const bool whole = seen == (1u << CHANNEL_KEYS) - 1 && is_sound(schema, channel, schema->first_field[channel->index]);
+    const bool whole = seen == (1u << CHANNEL_KEYS) - 1   ? is_sound(schema, channel, schema->first_field[channel->index])
+                       : seen == (1u << CHANNEL_FIELDS) - 1 ? share_fields(schema, channel)
+                                                            : false;
     return whole ? OTO_OK : OTO_CORRUPT;
 }
 

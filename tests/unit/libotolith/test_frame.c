@@ -405,6 +405,14 @@ static void a_large_schema_describes_a_type_once(void **state)
     assert_non_null(at);
     buffer.data[at - buffer.data + 1] = 'F'; /* an unknown key: the first channel has no fields, and none is before it */
     assert_int_equal(oto_schema_decode(buffer.data, buffer.bytes, &schema), OTO_CORRUPT);
+    /* The hash of another type does not lend its fields: the last channel claims that of a record with another name. */
+    channels[COUNT - 1].type.name = "another";
+    assert_int_equal(oto_frame_encode_schema_part(&buffer, "demo", EPOCH, channels, COUNT, COUNT), OTO_OK);
+    assert_int_equal(oto_schema_decode(buffer.data, buffer.bytes, &schema), OTO_CORRUPT);
+    channels[COUNT - 1].type = *all_types[(COUNT - 1) % TYPE_COUNT];
+    channels[COUNT - 1].type.bytes += 8;
+    assert_int_equal(oto_frame_encode_schema_part(&buffer, "demo", EPOCH, channels, COUNT, COUNT), OTO_OK);
+    assert_int_equal(oto_schema_decode(buffer.data, buffer.bytes, &schema), OTO_CORRUPT);
     free(channels);
     oto_buffer_free(&buffer);
 }
