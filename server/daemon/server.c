@@ -7,7 +7,11 @@
 #include <unistd.h>
 
 #define WATCHDOG_MS 20
-#define STUCK_MS 5000 /* under supervision a step that takes longer is considered endless */
+/*
+ * Under supervision a step that takes longer is considered endless. In a world without a pace a tick may wait 5 s for a plugin host
+ * and 5 s for its restart (isolate/isolated.h).
+ */
+#define STUCK_MS 12000
 
 /* ---- checks while it runs ------------------------------------------------------------------------------- */
 
