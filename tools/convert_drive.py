@@ -3,20 +3,35 @@
 
     convert_drive.py kitti DRIVE OUT           2011_09_26_drive_0001_extract, with oxts/ (the unsynced data at 100 Hz)
     convert_drive.py comma2k19 SEGMENT… OUT    one or more segments of a route, in their order, each with processed_log/
+    convert_drive.py wid TRIAL… OUT            one or more trials, in their order, each with CAR.csv and IMU4.csv
+    convert_drive.py kth FOLDER OUT            with GNSSaidedINS_data.mat; needs Debian's python3-scipy
 
-The datasets are downloaded by the user. At the end the tool prints the command that calibrates, with the nominal mount of the
-dataset's axes: KITTI's are forward, left, up; the phone of comma2k19 has forward, right, down.
+The datasets are downloaded by the user. WID is the Wheel-mounted Inertial Dataset (doi 10.6084/m9.figshare.27129999); KTH is the
+drive that is part of I. Skog's GNSS-aided INS for MATLAB. At the end the tool prints the command that calibrates, with the nominal
+mount of the dataset's axes: KITTI's are forward, left, up; the phone of comma2k19 and the IMU of KTH have forward, right, down;
+the sensor on the chassis of WID has right, forward, up.
 """
 import argparse
+import csv
 import sys
 from pathlib import Path
 
 import numpy as np
 
-NOMINAL_RPY_DEG = {"kitti": "0,0,0", "comma2k19": "180,0,0"}
+OPTIONS = {"kitti": "--nominal 0,0,0",
+           "comma2k19": "--nominal 180,0,0",
+           # The speed is that of a wheel: the sensor may be farther from it than from the middle of the car.
+           "wid": "--nominal 0,0,-90 --set box.yaw_deg=10 --set position.sigma_y_m=1",
+           # A speedometer four times a second, with errors of 0.2 to 0.4 m/s.
+           "kth": "--nominal 180,0,0 --set box.yaw_deg=15 --set speed.noise_m_s=0.3"}
 LEAST_RATE_HZ = 50  # of mount_calibration
 # Places in a line of oxts/data: dataformat.txt of the dataset.
 KITTI_FIELDS, KITTI_SPEED, KITTI_FORCE, KITTI_RATE = 30, 8, slice(11, 14), slice(17, 20)
+# A file of Xsens DOT: columns of a row, and limits beyond which a row is damaged.
+DOT_COLUMNS = ("SampleTimeFine", "Acc_X", "Acc_Y", "Acc_Z", "Gyr_X", "Gyr_Y", "Gyr_Z")
+DOT_RANGE = np.array([160.0] * 3 + [2000.0] * 3)  # m/s², deg/s
+# IMU4 turns with the left rear wheel, and has the clock of CAR.csv. Rolling radius: way by satellites over turns, trials 08 and 09.
+WID_WHEEL_M = 0.293
 
 
 class Refusal(Exception):
@@ -78,13 +93,55 @@ def read_comma2k19(folders):
     return t_s[both] - start_s, np.column_stack([force[both], *at_force]), t_speed_s - start_s, speed[:, 0]
 
 
-READERS = {"kitti": read_kitti, "comma2k19": read_comma2k19}
+def read_dot(path):
+    """Times, specific force in m/s² and rate in rad/s of a log of Xsens DOT, which has a line `sep=,` above its header."""
+    try:
+        with open(path, encoding="ascii", newline="") as file:
+            file.readline()
+            rows = [[float(row[name]) for name in DOT_COLUMNS] for row in csv.DictReader(file)]
+    except KeyError as column:
+        raise Refusal(f"{path} has no column {column}") from None
+    except (OSError, ValueError, TypeError) as reason:  # TypeError: a row that ends too early
+        raise Refusal(f"{path} cannot be read: {reason}") from None
+    rows = np.array(rows[1:]).reshape(-1, len(DOT_COLUMNS))  # the first one is zero
+    rows = rows[(np.abs(rows[:, 1:]) <= DOT_RANGE).all(axis=1)]
+    return rows[:, 0] / 1e6, np.hstack([rows[:, 1:4], np.radians(rows[:, 4:7])])
+
+
+def read_wid(folders):
+    imus, wheels = [], []
+    for folder in folders:
+        imus.append(read_dot(folder / "CAR.csv"))
+        t_s, wheel = read_dot(folder / "IMU4.csv")
+        wheels.append((t_s, WID_WHEEL_M * wheel[:, 5]))
+    t_s, t_speed_s = (np.concatenate([t for t, _ in parts]) for parts in (imus, wheels))
+    start_s = np.concatenate([t_s, t_speed_s]).min(initial=np.inf)
+    return t_s - start_s, np.vstack([imu for _, imu in imus]), t_speed_s - start_s, np.concatenate([speed for _, speed in wheels])
+
+
+def read_kth(folders):
+    folder, = folders
+    path = folder / "GNSSaidedINS_data.mat"
+    try:
+        from scipy.io import loadmat  # only this dataset needs it
+    except ImportError:
+        raise Refusal("scipy is missing: Debian's python3-scipy") from None
+    try:
+        data = loadmat(path, squeeze_me=True)["in_data"][()]
+        imu, speedometer = data["IMU"][()], data["SPEEDOMETER"][()]
+        return imu["t"], np.vstack([imu["acc"], imu["gyro"]]).T, speedometer["t"], speedometer["speed"]
+    except Exception as reason:  # of a damaged file loadmat raises almost any
+        raise Refusal(f"{path} cannot be read: {reason}") from None
+
+
+READERS = {"kitti": read_kitti, "comma2k19": read_comma2k19, "wid": read_wid, "kth": read_kth}
+ONE_FOLDER = ("kitti", "kth")
 
 
 def rising(what, t_s, values):
     """Without rows that are not finite or not later than every row before them."""
     latest = np.maximum.accumulate(np.concatenate([[-np.inf], t_s[:-1]]))
-    good = (t_s > latest) & np.isfinite(values.reshape(len(t_s), -1)).all(axis=1)
+    good = (t_s > latest) & np.isfinite(values if values.ndim == 2 else values[:, None]).all(axis=1)
     if not good.all():
         print(f"convert_drive: {what}: {len(good) - good.sum()} of {len(good)} rows left out: not finite, or not later than the "
               "rows before them", file=sys.stderr)
@@ -109,7 +166,7 @@ def convert(dataset, folders, out):
     out.mkdir(parents=True, exist_ok=True)
     write_csv(out / "imu.csv", "t_s,ax,ay,az,gx,gy,gz", t_s, imu)
     write_csv(out / "speed.csv", "t_s,v_m_s", t_speed_s, speed)
-    print(f"otolith calibrate mount --imu {out}/imu.csv --speed {out}/speed.csv --nominal {NOMINAL_RPY_DEG[dataset]}")
+    print(f"otolith calibrate mount --imu {out}/imu.csv --speed {out}/speed.csv {OPTIONS[dataset]}")
 
 
 def main():
@@ -118,8 +175,8 @@ def main():
     parser.add_argument("folder", type=Path, nargs="+", help="of the drive; the last one is OUT")
     options = parser.parse_args()
     *folders, out = options.folder
-    if not folders or (options.dataset == "kitti" and len(folders) != 1):
-        parser.error("kitti takes DRIVE OUT, comma2k19 SEGMENT… OUT")
+    if not folders or (options.dataset in ONE_FOLDER and len(folders) != 1):
+        parser.error("kitti and kth take FOLDER OUT, comma2k19 and wid FOLDER… OUT")
     try:
         convert(options.dataset, folders, out)
     except Refusal as refusal:

@@ -115,6 +115,82 @@ class Converts(unittest.TestCase):
         self.assertAlmostEqual(imu[499]["ax"], 2.0, places=6)
         self.assertTrue(all(a["t_s"] < b["t_s"] for a, b in zip(wheels, wheels[1:])))
 
+    def write_dot(self, path, t_us, force, rate_rad_s):
+        """A log of Xsens DOT: a packet of zeros, then the samples; more columns than are read, and a comma at the end of a row."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = np.column_stack([t_us, force, np.degrees(rate_rad_s)])
+        rows = np.vstack([np.concatenate([[t_us[0] - 8333], np.zeros(6)]), rows])
+        with open(path, "w") as file:
+            file.write("sep=,\nPacketCounter,SampleTimeFine,Euler_X,Euler_Y,Euler_Z,"
+                       "Acc_X,Acc_Y,Acc_Z,Gyr_X,Gyr_Y,Gyr_Z,Mag_X,Status,\n")
+            for i, row in enumerate(rows):
+                file.write(f"{i}, {row[0]:.0f}, 1, 2, 3, " + ", ".join(f"{value:.15g}" for value in row[1:]) + ", 0.5, 0, \n")
+
+    def write_trials(self):
+        """Two trials; right, forward, up; the wheel turns about its z."""
+        t_s, force, rate, speed = drive(1440, 120)
+        t_us = np.round((700 + t_s) * 1e6)
+        right = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+        wheel = np.column_stack([0 * speed, 0 * speed, speed / 0.293])
+        for part, rows in enumerate((slice(0, 720), slice(720, 1440))):
+            self.write_dot(self.path / str(part) / "CAR.csv", t_us[rows], force[rows] @ right.T, rate[rows] @ right.T)
+            self.write_dot(self.path / str(part) / "IMU4.csv", t_us[rows], 0 * force[rows], wheel[rows])
+        return t_s, force, speed
+
+    def test_wid(self):
+        t_s, force, speed = self.write_trials()
+        printed = self.call("wid", self.path / "0", self.path / "1", self.out)
+        self.assertIn("--nominal 0,0,-90", printed)
+        self.assertAlmostEqual(self.calibrate(printed)["seconds"], 12, delta=0.3)
+        imu, wheels = self.rows("imu.csv"), self.rows("speed.csv")
+        self.assertEqual((len(imu), len(wheels)), (1440, 1440))
+        for i in (0, 500, 1439):
+            self.assertAlmostEqual(imu[i]["t_s"], t_s[i], delta=2e-6)
+            self.assertAlmostEqual(wheels[i]["t_s"], t_s[i], delta=2e-6)
+            np.testing.assert_allclose([imu[i][k] for k in ("ax", "ay", "az")], [-force[i, 1], force[i, 0], force[i, 2]], rtol=1e-8)
+            self.assertAlmostEqual(wheels[i]["v_m_s"], speed[i], places=7)
+        self.assertAlmostEqual(imu[-1]["gz"], 0.3, places=8)
+
+    def test_damaged_rows_of_wid_are_left_out(self):
+        self.write_trials()
+        path = self.path / "0/CAR.csv"
+        lines = path.read_text().splitlines()
+        for row, values in ((10, "-inf, 0, 9.8, 0, 0, 0"), (11, "0, 0, nan, 0, 0, 0"), (12, "0, 0, 9.8, 2.1e10, 0, 0")):
+            lines[row] = f"7, {700e6 + 8333 * row:.0f}, 1, 2, 3, {values}, 0.5, 0, "
+        path.write_text("\n".join(lines) + "\n")
+        self.call("wid", self.path / "0", self.out)
+        self.assertEqual(len(self.rows("imu.csv")), 717)
+        path.write_text("\n".join(lines[:100]) + "\n98, 7008")
+        self.assertIn("CAR.csv cannot be read", self.call("wid", self.path / "0", self.out, code=1))
+        path.write_text("sep=,\nPacketCounter,SampleTimeFine,Acc_X,\n0, 7, 1, \n")
+        self.assertIn("CAR.csv has no column 'Acc_Y'", self.call("wid", self.path / "0", self.out, code=1))
+        path.write_text("")
+        self.assertIn("fewer than two samples", self.call("wid", self.path / "0", self.out, code=1))
+        (self.path / "0/IMU4.csv").unlink()
+        self.assertIn("IMU4.csv cannot be read", self.call("wid", self.path / "0", self.out, code=1))
+
+    def test_kth(self):
+        t_s, force, rate, speed = drive(1200, 100)
+        down = np.array([1, -1, -1])
+        path = self.path / "GNSSaidedINS_data.mat"
+        path.write_bytes(b"junk")
+        try:
+            from scipy.io import savemat
+        except ImportError:
+            self.assertIn("python3-scipy", self.call("kth", self.path, self.out, code=1))
+            return
+        self.assertIn("cannot be read", self.call("kth", self.path, self.out, code=1))
+        savemat(path, {"in_data": {"GNSS": {"t": t_s[::100]}, "SPEEDOMETER": {"t": t_s[::25, None], "speed": speed[None, ::25]},
+                                   "IMU": {"t": t_s[:, None], "acc": (force * down).T, "gyro": (rate * down).T}}})
+        printed = self.call("kth", self.path, self.out)
+        self.assertIn("--nominal 180,0,0", printed)
+        self.assertAlmostEqual(self.calibrate(printed)["seconds"], 12, delta=0.3)
+        imu, wheels = self.rows("imu.csv"), self.rows("speed.csv")
+        self.assertEqual((len(imu), len(wheels)), (1200, 48))
+        self.assertAlmostEqual(imu[-1]["az"], -G, places=6)
+        self.assertAlmostEqual(imu[-1]["gz"], -0.3, places=6)
+        self.assertAlmostEqual(wheels[-1]["v_m_s"], speed[1175], places=7)
+
 
 if __name__ == "__main__":
     os.environ.pop("OTOLITH_WORLD", None)
