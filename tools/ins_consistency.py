@@ -34,8 +34,9 @@ SPRINGS = {"road": {"grade_rms_deg": 1.0, "bank_rms_deg": 0.6, "crown_deg": 1.0}
            "vibration": {"pitch_rms_deg": 0.15, "roll_rms_deg": 0.15, "vertical_rms_m_s2": 0.4}}
 IMU = {"accelerometer": {"noise_density_m_s2_rthz": 0.002, "turn_on_bias_m_s2": 0.05, "random_walk_m_s2_rthz": 2e-4},
        "gyroscope": {"noise_density_rad_s_rthz": 1.2e-4, "turn_on_bias_rad_s": 5.2e-3, "random_walk_rad_s_rthz": 1e-5}}
-ENCODER = {"ticks_per_turn": 96, "unit_radius_percent": 0.5, "slip_percent_m_s2": 0.3, "missed_tick_probability": 1e-4,
+ENCODER = {"ticks_per_turn": 96, "slip_percent_m_s2": 0.3, "missed_tick_probability": 1e-4,
            "direction": "sensed", "delay_ms": 10}
+RADIUS_SIGMA_PERCENT = 0.5  # drawn for each seed: an error of the unit is the same in every world
 FIXES = {"mode": "single", "single": {"position_sigma_m": 0, "position_white_m": [1, 1.5], "velocity_sigma_m_s": 0,
                                       "velocity_white_m_s": 0.05}}
 FILTER = {"gyroscope": {"noise_density_rad_s_rthz": 1.2e-4, "bias_sigma_rad_s": 5.2e-3, "bias_walk_rad_s_rts": 1e-5},
@@ -56,7 +57,8 @@ AIDS = ("odometer", "odometer+fixes", "odometer+constraint", "odometer+standstil
 
 def odometer_node(odometer, chance):
     if odometer == "encoder":
-        return {"name": "odo", "plugin": "wheel_encoder", "rate_hz": 50, "params": ENCODER}
+        radii = [chance.gauss(0, RADIUS_SIGMA_PERCENT) for _ in range(4)]
+        return {"name": "odo", "plugin": "wheel_encoder", "rate_hz": 50, "params": {**ENCODER, "radius_error_percent": radii}}
     scale = {"scale_error_percent": chance.gauss(0, 1)} if odometer == "scale" else {}
     return {"name": "odo", "plugin": "odometer", "rate_hz": 50, "params": {"noise_m_s": 0.05, "standstill_threshold_m_s": 0.05, **scale}}
 
