@@ -67,7 +67,7 @@ def filter_node(road, odometer, aids, start):
     constraint = {"rate_hz": 10 if "constraint" in aids else 0, **CONSTRAINT[road]}
     params = {**FILTER, "odometer": {**ODOMETER_NOISE[odometer], **SCALE_AND_SLIP[odometer]}, "nonholonomic": constraint,
               "zero_velocity": {"rate_hz": 5 if "standstill" in aids else 0, "sigma_m_s": 0.0005, "sigma_rad_s": 1e-5},
-              "initial": {"position_sigma_m": 0.1, "rpy_sigma_deg": [5, 5, 2], "rpy_deg": [0, 0, start[0]],
+              "initial": {"position_sigma_m": 0.1, "velocity_sigma_m_s": 0.002, "rpy_sigma_deg": [5, 5, 2], "rpy_deg": [0, 0, start[0]],
                           "position_enu_m": start[1:]}}
     inputs = {"imu": "imu", "odometer": "odo", "truth": "motion", **({"gnss": "gnss"} if "fixes" in aids else {})}
     return {"name": name_of(aids), "plugin": "ins_ekf", "rate_hz": 4, "inputs": inputs, "params": params}
