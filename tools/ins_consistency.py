@@ -4,9 +4,9 @@
     ins_consistency.py [--seeds 50] [--road level springs] [--odometer noise encoder] [--aids odometer+fixes …] [--jobs 1] [--build build/release]
 
 Each seed is a drive from rest with one filter for each of --aids: an IMU 0.4 m above the axle with biases of 0.3 deg/s and
-0.05 m/s^2, an odometer at 50 Hz, fixes of 1 m with velocities of 0.05 m/s each second. The start is known to 0.1 m and 2 deg of
+0.05 m/s^2, an odometer at 50 Hz, fixes of 1 m with velocities of 0.05 m/s each second. The start is at rest, and known to 0.1 m and 2 deg of
 heading. Road `springs`: grade, bank and crown, a body on springs, and vibration. Odometer: white noise of 0.05 m/s; the same and a
-scale of 1 %; wheel encoders with ticks, slip, wrong radii and delay.
+scale of 1 %; wheel encoders with ticks, slip, missed ticks, delay, and radii that are wrong by 0.5 %, drawn for each seed.
 
 Printed is a table with the mean NEES of nine states after 1, 2 and 5 minutes, and after 5 minutes the rms error of the level position
 and the sigma that was reported. Means outside the 95 % bounds of a filter that is right are marked !; exit code 1 if there are any.

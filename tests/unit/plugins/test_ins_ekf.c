@@ -408,6 +408,36 @@ static void the_force_at_the_axle_does_not_follow_the_pitch(void **unused)
     mini_close(&rig.host);
 }
 
+/* How far a rate of two samples up and two down moves the force at the axle, 0.5 m below the IMU. */
+static double moved_by_rates(double rate_rad_s)
+{
+    struct rig rig;
+    rig_open(&rig);
+    rig.bindings[INS_IMU].mount_position_body_m = oto_vec3_make(0, 0, 0.5);
+    rig.bindings[INS_IMU].q_body_from_sensor = oto_quat_identity();
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_start(&rig.host);
+    struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    imu.linear_acceleration_m_s2.x = -1.0;
+    for (int t = 0; t <= 200; t += 10) {
+        imu.angular_velocity_rad_s.y = t / 10 % 4 < 2 ? rate_rad_s : -rate_rad_s;
+        assert_int_equal(give(&rig, INS_IMU, t * ms, t * ms, &imu), OTO_STEP_OK);
+    }
+    struct ins_state *state = state_of(&rig);
+    state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, oto_vec3_make(10, 0, 0));
+    const double moved_m_s2 = (innovation_with(&rig, *state, 0.01, 9.9) - innovation_with(&rig, *state, 0.0, 10.0)) / 0.1;
+    mini_close(&rig.host);
+    return fabs(moved_m_s2);
+}
+
+/* The gyroscope's noise is 0.85 mrad/s a sample. At the time of the reading the speed is 0.2 % larger, which is 0.002 m/s². */
+static void a_turn_within_the_noise_of_the_rate_moves_no_force(void **unused)
+{
+    (void)unused;
+    assert_true(moved_by_rates(0.001) < 0.003);
+    assert_true(moved_by_rates(0.01) > 0.02);
+}
+
 /* A state after 100 ms at rest whose samples are then those of a force ahead at 10 m/s. */
 static void set_force(struct rig *rig, double force_m_s2)
 {
@@ -1053,6 +1083,7 @@ int main(void)
         cmocka_unit_test(an_encoders_speed_is_that_of_the_middle_of_its_mean),
         cmocka_unit_test(slip_follows_the_force_at_the_axle_and_not_that_at_the_imu),
         cmocka_unit_test(the_force_at_the_axle_does_not_follow_the_pitch),
+        cmocka_unit_test(a_turn_within_the_noise_of_the_rate_moves_no_force),
         cmocka_unit_test(a_force_that_is_not_far_above_its_noise_corrects_neither_slip),
         cmocka_unit_test(the_bias_in_the_slip_is_a_correlated_error_of_the_odometer),
         cmocka_unit_test(noise_of_the_field_does_not_tilt),
