@@ -8,7 +8,7 @@
 /* Half of the time over which the change of the rate is the angular acceleration: short for a body on springs (1 to 5 Hz). */
 #define HALF_SPAN_NS 20000000
 #define LINE_NS 80000000 /* of the force along which the slip is read: short for the ramps of traffic, of about a second */
-#define TURN_TIMES 4.0     /* an angular acceleration counts if its square is so many times the variance of its noise */
+#define TURN_TIMES 1.6 /* the body turns if the mean square of α is so many times that of its noise */
 #define SHOWN_SIGMAS 25.0 /* a force shows the slip if it is so many times its noise */
 
 static double seconds(int64_t ns)
@@ -128,17 +128,6 @@ static double force_variance(const struct ins_plan *plan, oto_vec3 lever_m)
     return plan->imu_rate_hz * (plan->accelerometer.noise_psd + 2.0 * lever_s * lever_s * plan->gyroscope.noise_psd);
 }
 
-/* A sum of vectors at times, for a straight line through them. */
-struct line {
-    oto_vec3 sum, moment;
-};
-
-static void add_to_line(struct line *line, oto_vec3 v, double at_s)
-{
-    line->sum = oto_vec3_add(line->sum, v);
-    line->moment = oto_vec3_add_scaled(line->moment, v, at_s);
-}
-
 /* Angular acceleration in the k-th newest sample, which has a neighbour on each side, by the rates of these two. */
 static oto_vec3 angular_accel(const struct ins_plan *plan, const struct ins_history *history, uint64_t k, double *span_s)
 {
@@ -147,6 +136,21 @@ static oto_vec3 angular_accel(const struct ins_plan *plan, const struct ins_hist
         oto_vec3_sub(history->sample[after].angular_rate_rad_s, history->sample[before].angular_rate_rad_s);
     *span_s = seconds(history->time_ns[after] - history->time_ns[before]);
     return oto_vec3_scale(oto_mat3_mul_vec(plan->body_from_sensor, change), 1.0 / *span_s);
+}
+
+/*
+ * Whether the body turns so that α × l is above its noise: in the mean square over the history, since α goes through 0 on a body
+ * that pitches to and fro. Of N samples the mean square of noise is off by a few 1/√N.
+ */
+static bool turns(const struct ins_plan *plan, const struct ins_history *history, uint64_t kept)
+{
+    double square = 0.0, noise = 0.0, span_s;
+    for (uint64_t k = 2; k < kept; k++) {
+        const oto_vec3 accel = angular_accel(plan, history, k, &span_s);
+        square += oto_vec3_dot(accel, accel);
+        noise += 6.0 * plan->gyroscope.noise_psd * plan->imu_rate_hz / (span_s * span_s);
+    }
+    return square > TURN_TIMES * noise;
 }
 
 struct line_force {
@@ -158,7 +162,7 @@ struct line_force {
  * The specific force at a place and time, by a straight line through the samples of LINE_NS about the time, or of the last
  * LINE_NS; `otherwise` for too few samples. The newest sample has no neighbour after it, and a rate's change from one side is
  * late: on a body that pitches, the error follows the pitch, and the slip that it seems to be is a velocity upwards. α × l counts
- * only where it is above its noise, which also turns the velocity: on a level road both together are such a velocity.
+ * only if the body turns, as the noise of the rate also turns the velocity: on a level road both together are such a velocity.
  */
 static struct line_force line_force_at(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns,
                                        oto_vec3 lever_m, oto_vec3 otherwise)
@@ -167,9 +171,9 @@ static struct line_force line_force_at(const struct ins_plan *plan, const struct
     const uint64_t kept = history->count < INS_HISTORY ? history->count : INS_HISTORY;
     const int64_t last_ns = kept < 2 ? INT64_MIN : history->time_ns[(history->count - 2) % INS_HISTORY];
     const int64_t end_ns = t_ns + LINE_NS / 2 < last_ns ? t_ns + LINE_NS / 2 : last_ns;
-    const double rate_variance = plan->gyroscope.noise_psd * plan->imu_rate_hz;
-    struct line at_imu = {oto_vec3_zero(), oto_vec3_zero()}, by_turn = at_imu;
-    double count = 0.0, time_s = 0.0, square_s2 = 0.0, turn = 0.0, turn_noise = 0.0, span_s;
+    const bool is_turning = turns(plan, history, kept);
+    oto_vec3 sum = oto_vec3_zero(), moment = oto_vec3_zero();
+    double count = 0.0, time_s = 0.0, square_s2 = 0.0, span_s;
     for (uint64_t k = 2; k < kept; k++) {
         const uint64_t place = (history->count - k) % INS_HISTORY;
         const double at_s = seconds(history->time_ns[place] - t_ns);
@@ -179,12 +183,13 @@ static struct line_force line_force_at(const struct ins_plan *plan, const struct
         if (history->time_ns[place] <= end_ns) {
             const struct num_strapdown_sample sample = ins_unbiased(plan, state, &history->sample[place]);
             const oto_vec3 rate = sample.angular_rate_rad_s;
-            const oto_vec3 centripetal = oto_vec3_cross(rate, oto_vec3_cross(rate, lever_m));
-            const oto_vec3 arm = oto_vec3_cross(angular_accel(plan, history, k, &span_s), lever_m);
-            add_to_line(&at_imu, oto_vec3_add(sample.specific_force_m_s2, centripetal), at_s);
-            add_to_line(&by_turn, arm, at_s);
-            turn += oto_vec3_dot(arm, arm);
-            turn_noise += 4.0 * oto_vec3_dot(lever_m, lever_m) * rate_variance / (span_s * span_s);
+            oto_vec3 force =
+                oto_vec3_add(sample.specific_force_m_s2, oto_vec3_cross(rate, oto_vec3_cross(rate, lever_m)));
+            if (is_turning) {
+                force = oto_vec3_add(force, oto_vec3_cross(angular_accel(plan, history, k, &span_s), lever_m));
+            }
+            sum = oto_vec3_add(sum, force);
+            moment = oto_vec3_add_scaled(moment, force, at_s);
             count += 1.0;
             time_s += at_s;
             square_s2 += at_s * at_s;
@@ -194,11 +199,7 @@ static struct line_force line_force_at(const struct ins_plan *plan, const struct
     if (!(count >= 2.0 && spread > 0.0)) {
         return (struct line_force){otherwise, 1.0};
     }
-    if (turn > TURN_TIMES * turn_noise) {
-        at_imu.sum = oto_vec3_add(at_imu.sum, by_turn.sum);
-        at_imu.moment = oto_vec3_add(at_imu.moment, by_turn.moment);
-    }
-    const oto_vec3 force = oto_vec3_add_scaled(oto_vec3_scale(at_imu.sum, square_s2 / spread), at_imu.moment, -time_s / spread);
+    const oto_vec3 force = oto_vec3_add_scaled(oto_vec3_scale(sum, square_s2 / spread), moment, -time_s / spread);
     return (struct line_force){force, square_s2 / spread};
 }
 
