@@ -408,6 +408,45 @@ static void the_force_at_the_axle_does_not_follow_the_pitch(void **unused)
     mini_close(&rig.host);
 }
 
+static void correlate(struct ins_state *state, uint32_t a, uint32_t b, double part)
+{
+    double *p = state->p;
+    const double both = part * sqrt(p[a * (INS_STATES + 1)] * p[b * (INS_STATES + 1)]);
+    p[a * INS_STATES + b] = p[b * INS_STATES + a] = both;
+}
+
+/*
+ * 100 m east of the start with a heading error of 0.04 (deviation 0.05) and a drift to the left of 16 m (10 m), 0.05 m ahead: truth
+ * is both turned by the heading error, and NEES is 0.8² + 1.6². Without the turn 0.64 m of the drift would be an error ahead.
+ */
+static void a_drift_is_measured_in_the_axes_of_the_estimate(void **unused)
+{
+    struct rig rig;
+    const double heading = 0.04, heading_sigma = 0.05, ahead_m = 100, left_m = 16;
+    double s, c;
+    (void)unused;
+    rig_open(&rig);
+    rig.bindings[INS_IMU].mount_position_body_m = oto_vec3_zero();
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 10, oto_quat_identity());
+    struct ins_state *state = state_of(&rig);
+    num_strapdown_start(&state->nav, oto_quat_identity(), oto_vec3_zero(), oto_vec3_make(ahead_m, 0, 0));
+    memset(state->p, 0, sizeof state->p);
+    for (uint32_t i = 0; i < 9; i++) {
+        state->p[i * (INS_STATES + 1)] = 1e-4;
+    }
+    state->p[INS_P * (INS_STATES + 1)] = 0.05 * 0.05;
+    state->p[(INS_THETA + 2) * (INS_STATES + 1)] = heading_sigma * heading_sigma;
+    state->p[(INS_P + 1) * (INS_STATES + 1)] = 10.0 * 10.0 + ahead_m * ahead_m * heading_sigma * heading_sigma;
+    correlate(state, INS_P + 1, INS_THETA + 2, ahead_m * heading_sigma / sqrt(state->p[(INS_P + 1) * (INS_STATES + 1)]));
+    oto_sincos(heading, &s, &c);
+    const oto_vec3 truth_m = oto_vec3_make(c * ahead_m - s * left_m, s * ahead_m + c * left_m, 0);
+    ins_filter_truth(plan_of(&rig), state, state->time_ns, truth_m, oto_vec3_zero(), oto_quat_from_rpy(0, 0, heading));
+    assert_near(state->truths.nees, 0.8 * 0.8 + 1.6 * 1.6, 1e-6);
+    mini_close(&rig.host);
+}
+
 /* How far a rate of two samples up and two down moves the force at the axle, 0.5 m below the IMU. */
 static double moved_by_rates(double rate_rad_s)
 {
@@ -453,13 +492,6 @@ static void set_force(struct rig *rig, double force_m_s2)
     }
     state->sample = state->history.sample[0];
     state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, oto_vec3_make(10, 0, 0));
-}
-
-static void correlate(struct ins_state *state, uint32_t a, uint32_t b, double part)
-{
-    double *p = state->p;
-    const double both = part * sqrt(p[a * (INS_STATES + 1)] * p[b * (INS_STATES + 1)]);
-    p[a * INS_STATES + b] = p[b * INS_STATES + a] = both;
 }
 
 struct slip_change {
@@ -1083,6 +1115,7 @@ int main(void)
         cmocka_unit_test(an_encoders_speed_is_that_of_the_middle_of_its_mean),
         cmocka_unit_test(slip_follows_the_force_at_the_axle_and_not_that_at_the_imu),
         cmocka_unit_test(the_force_at_the_axle_does_not_follow_the_pitch),
+        cmocka_unit_test(a_drift_is_measured_in_the_axes_of_the_estimate),
         cmocka_unit_test(a_turn_within_the_noise_of_the_rate_moves_no_force),
         cmocka_unit_test(a_force_that_is_not_far_above_its_noise_corrects_neither_slip),
         cmocka_unit_test(the_bias_in_the_slip_is_a_correlated_error_of_the_odometer),
