@@ -7,6 +7,8 @@
 #define LONGEST_GAP_S 0.2  /* between two edges of an encoder */
 /* Half of the time over which the change of the rate is the angular acceleration: short for a body on springs (1 to 5 Hz). */
 #define HALF_SPAN_NS 20000000
+#define LINE_NS 80000000 /* of the force along which the slip is read: short for the ramps of traffic, of about a second */
+#define TURN_TIMES 1.6 /* the body turns if the mean square of α is so many times that of its noise */
 #define SHOWN_SIGMAS 25.0 /* a force shows the slip if it is so many times its noise */
 
 static double seconds(int64_t ns)
@@ -126,6 +128,81 @@ static double force_variance(const struct ins_plan *plan, oto_vec3 lever_m)
     return plan->imu_rate_hz * (plan->accelerometer.noise_psd + 2.0 * lever_s * lever_s * plan->gyroscope.noise_psd);
 }
 
+/* Angular acceleration in the k-th newest sample, which has a neighbour on each side, by the rates of these two. */
+static oto_vec3 angular_accel(const struct ins_plan *plan, const struct ins_history *history, uint64_t k, double *span_s)
+{
+    const uint64_t before = (history->count - k - 1) % INS_HISTORY, after = (history->count - k + 1) % INS_HISTORY;
+    const oto_vec3 change =
+        oto_vec3_sub(history->sample[after].angular_rate_rad_s, history->sample[before].angular_rate_rad_s);
+    *span_s = seconds(history->time_ns[after] - history->time_ns[before]);
+    return oto_vec3_scale(oto_mat3_mul_vec(plan->body_from_sensor, change), 1.0 / *span_s);
+}
+
+/*
+ * Whether the body turns so that α × l is above its noise: in the mean square over the history, since α goes through 0 on a body
+ * that pitches to and fro. Of N samples the mean square of noise is off by a few 1/√N.
+ */
+static bool turns(const struct ins_plan *plan, const struct ins_history *history, uint64_t kept)
+{
+    double square = 0.0, noise = 0.0, span_s;
+    for (uint64_t k = 2; k < kept; k++) {
+        const oto_vec3 accel = angular_accel(plan, history, k, &span_s);
+        square += oto_vec3_dot(accel, accel);
+        noise += 6.0 * plan->gyroscope.noise_psd * plan->imu_rate_hz / (span_s * span_s);
+    }
+    return square > TURN_TIMES * noise;
+}
+
+struct line_force {
+    oto_vec3 force_body_m_s2;
+    double noise_share; /* variance of its noise over that of a sample */
+};
+
+/*
+ * The specific force at a place and time, by a straight line through the samples of LINE_NS about the time, or of the last
+ * LINE_NS; `otherwise` for too few samples. The newest sample has no neighbour after it, and a rate's change from one side is
+ * late: on a body that pitches, the error follows the pitch, and the slip that it seems to be is a velocity upwards. α × l counts
+ * only if the body turns, as the noise of the rate also turns the velocity: on a level road both together are such a velocity.
+ */
+static struct line_force line_force_at(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns,
+                                       oto_vec3 lever_m, oto_vec3 otherwise)
+{
+    const struct ins_history *history = &state->history;
+    const uint64_t kept = history->count < INS_HISTORY ? history->count : INS_HISTORY;
+    const int64_t last_ns = kept < 2 ? INT64_MIN : history->time_ns[(history->count - 2) % INS_HISTORY];
+    const int64_t end_ns = t_ns + LINE_NS / 2 < last_ns ? t_ns + LINE_NS / 2 : last_ns;
+    const bool is_turning = turns(plan, history, kept);
+    oto_vec3 sum = oto_vec3_zero(), moment = oto_vec3_zero();
+    double count = 0.0, time_s = 0.0, square_s2 = 0.0, span_s;
+    for (uint64_t k = 2; k < kept; k++) {
+        const uint64_t place = (history->count - k) % INS_HISTORY;
+        const double at_s = seconds(history->time_ns[place] - t_ns);
+        if (history->time_ns[place] < end_ns - LINE_NS && count >= 2.0) {
+            break;
+        }
+        if (history->time_ns[place] <= end_ns) {
+            const struct num_strapdown_sample sample = ins_unbiased(plan, state, &history->sample[place]);
+            const oto_vec3 rate = sample.angular_rate_rad_s;
+            oto_vec3 force =
+                oto_vec3_add(sample.specific_force_m_s2, oto_vec3_cross(rate, oto_vec3_cross(rate, lever_m)));
+            if (is_turning) {
+                force = oto_vec3_add(force, oto_vec3_cross(angular_accel(plan, history, k, &span_s), lever_m));
+            }
+            sum = oto_vec3_add(sum, force);
+            moment = oto_vec3_add_scaled(moment, force, at_s);
+            count += 1.0;
+            time_s += at_s;
+            square_s2 += at_s * at_s;
+        }
+    }
+    const double spread = count * square_s2 - time_s * time_s;
+    if (!(count >= 2.0 && spread > 0.0)) {
+        return (struct line_force){otherwise, 1.0};
+    }
+    const oto_vec3 force = oto_vec3_add_scaled(oto_vec3_scale(sum, square_s2 / spread), moment, -time_s / spread);
+    return (struct line_force){force, square_s2 / spread};
+}
+
 /* Decides whether a measurement can be used: refused if it is not finite, late if it is older than the limit. */
 static enum num_outcome admit(const struct ins_plan *plan, struct ins_state *state, enum ins_row row, int64_t t_ns,
                               bool finite)
@@ -199,32 +276,37 @@ static struct encoder_lag encoder_lag(const struct ins_params *params, double sp
 }
 
 /*
- * The slip of the wheels: the odometer reads (1 + κ f) times the speed, f the force in the direction of travel. Noise of f is in
- * the Jacobian of κ as well: by many readings at forces that are not far above it, κ would be drawn to 0. And where f changes
- * sign, its noise decides which κ applies, so the mean reading is not that of the mean force, which would show as a bias of the
- * accelerometer. Such readings do not correct κ, and the uncertainty of f is noise in them.
+ * The slip of the wheels: the odometer reads (1 + κ f) times the speed, f the force in the direction of travel, κ that of drive
+ * or of braking. Noise of f is in the Jacobian of κ as well: by many readings at forces that are not far above it, κ would be
+ * drawn to 0. Such readings correct neither κ: which of the two is in the row follows from the noise of f.
+ * The bias of the accelerometer is in f, and where f is near 0 it decides which κ applies. A slip of 1 mm/s would then seem to
+ * show a bias and a pitch, so the slip is not in the Jacobian of the bias. What the bias makes of it is noise of the correlated
+ * error of the odometer.
  */
 struct slip {
     uint32_t place; /* of κ */
     bool is_shown;
     double force_m_s2, factor, kappa;
-    double noise_m2_s2; /* variance of the speed by that of the force */
+    double white, correlated; /* variances of the factor by noise and by bias of the force; which κ applies is not known there */
 };
 
-static struct slip slip_at(const struct ins_plan *plan, const struct ins_state *state, double force_m_s2, double speed_m_s)
+static struct slip slip_at(const struct ins_plan *plan, const struct ins_state *state, double force_m_s2, double noise_share)
 {
     const double variance = force_variance(plan, plan->odometer_body_m);
-    double bias_variance = 0.0;
+    double bias_variance = 0.0, square = 0.0;
     for (uint32_t i = 0; i < 3; i++) {
         const double part = plan->body_from_sensor.m[0][i];
         bias_variance += part * part * state->p[(INS_BA + i) * (INS_STATES + 1)];
+    }
+    for (uint32_t place = INS_SLIP; place < INS_SLIP + 2; place++) {
+        square += ins_aid(state, place) * ins_aid(state, place) + state->p[place * (INS_STATES + 1)];
     }
     struct slip slip = {.place = force_m_s2 < 0.0 ? INS_SLIP + 1 : INS_SLIP, .force_m_s2 = force_m_s2,
                         .is_shown = force_m_s2 * force_m_s2 > SHOWN_SIGMAS * SHOWN_SIGMAS * variance};
     slip.kappa = ins_aid(state, slip.place);
     slip.factor = 1.0 + slip.kappa * force_m_s2;
-    slip.noise_m2_s2 =
-        speed_m_s * speed_m_s * slip.kappa * slip.kappa * (variance + (slip.is_shown ? 0.0 : bias_variance));
+    slip.white = slip.kappa * slip.kappa * noise_share * variance;
+    slip.correlated = 0.5 * square * bias_variance;
     return slip;
 }
 
@@ -236,6 +318,8 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
     if (admitted != NUM_USED) {
         return admitted;
     }
+    const double tau_s = plan->params.odometer_coloured_tau_s;
+    const double since_s = state->odometer_ns < t_ns - (int64_t)(tau_s * 1e9) ? tau_s : seconds(t_ns - state->odometer_ns);
     hear_standstill(plan, state, t_ns, speed_m_s);
     if (state->running == 0) {
         return NUM_USED;
@@ -244,28 +328,31 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
     const int64_t read_ns = t_ns - (int64_t)(lag.mean_s * 1e9);
     const struct past past = past_of(plan, state, read_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->odometer_body_m, j);
-    const oto_vec3 force = force_at(plan, state, read_ns, &past, plan->odometer_body_m);
+    const oto_vec3 at_once = force_at(plan, state, read_ns, &past, plan->odometer_body_m);
+    const struct line_force line = line_force_at(plan, state, read_ns, plan->odometer_body_m, at_once);
+    const oto_vec3 force = line.force_body_m_s2;
     const double sign = plan->params.odometer_signed == 0 && velocity.x < 0.0 ? -1.0 : 1.0;
     const double direction = velocity.x < 0.0 ? -1.0 : 1.0;
-    const struct slip slip = slip_at(plan, state, direction * force.x, velocity.x);
+    const struct slip slip = slip_at(plan, state, direction * force.x, line.noise_share);
     const double accel_m_s2 =
         force.x + oto_quat_rotate_inv(state->nav.q_enu_from_body, ins_gravity(plan, state)).x;
     const double by_lag_m_s = accel_m_s2 * lag.sigma_s, scale = ins_aid(state, INS_SCALE);
     row.m = 1;
-    row.considered = slip.is_shown ? 0u : 1u << slip.place;
+    row.considered = slip.is_shown ? 0u : 3u << INS_SLIP;
     row.gate = plan->odometer_gate;
     row.innovation[0] = sign * speed_m_s - scale * slip.factor * velocity.x - ins_aid(state, INS_COLOURED);
     row.noise[0] = plan->params.odometer_sigma_m_s * plan->params.odometer_sigma_m_s + by_lag_m_s * by_lag_m_s +
-                   scale * scale * (slip.noise_m2_s2 + ins_turn_noise(plan, plan->odometer_body_m).m[0][0]);
+                   scale * scale * (slip.white * velocity.x * velocity.x +
+                                    ins_turn_noise(plan, plan->odometer_body_m).m[0][0]);
     for (uint32_t s = 0; s < INS_STATES; s++) {
         row.jacobian[s] = scale * slip.factor * j[s];
     }
     row.jacobian[INS_SCALE] = slip.factor * velocity.x;
-    if (slip.is_shown) {
-        add_force_row(plan, &past, plan->odometer_body_m, 0, scale * slip.kappa * direction * velocity.x, row.jacobian);
-    }
     row.jacobian[slip.place] = scale * slip.force_m_s2 * velocity.x;
     row.jacobian[INS_COLOURED] = 1.0;
+    if (since_s > 0.0) {
+        state->p[INS_COLOURED * (INS_STATES + 1)] += 2.0 * since_s / tau_s * slip.correlated * velocity.x * velocity.x;
+    }
     return ins_correct(state, INS_ROW_ODOMETER, t_ns, &row);
 }
 

@@ -308,7 +308,8 @@ static double nees_of_block(const double *covariance, const double *error, uint3
 /*
  * After dead reckoning with a heading error ψ the position lies on an arc about the point where that error began, but P
  * describes the tangent of the arc. With r from that point, Cov(δp, ψ) / Var(ψ) = e_z × r. Subtracting the difference of
- * arc and tangent gives the error that P describes (Long et al., "The banana distribution is Gaussian", RSS 2012).
+ * arc and tangent gives the error that P describes (Long et al., "The banana distribution is Gaussian", RSS 2012). What the
+ * position is off besides was estimated in axes that were off by the heading error, and is turned back by it.
  */
 static void take_off_arc(const double *covariance, oto_quat q_enu_from_body, double *error)
 {
@@ -328,8 +329,9 @@ static void take_off_arc(const double *covariance, oto_quat q_enu_from_body, dou
     }
     const double rx = with_heading[1] / variance, ry = -with_heading[0] / variance;
     oto_sincos(heading, &sine, &cosine);
-    error[0] -= (cosine - 1.0) * rx - (sine - heading) * ry;
-    error[1] -= (cosine - 1.0) * ry + (sine - heading) * rx;
+    const double x = error[0] + rx, y = error[1] + ry;
+    error[0] = cosine * x + sine * y - rx - heading * ry;
+    error[1] = cosine * y - sine * x - ry + heading * rx;
 }
 
 void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, oto_vec3 position_enu_m,

@@ -242,6 +242,11 @@ static void each_aid_has_its_derivatives(void **unused)
             set_moving(&rig);
             plus = minus = middle = *state_of(&rig);
             plus.nonholonomic_ns = minus.nonholonomic_ns = middle.nonholonomic_ns = INT64_MIN;
+            if (row == INS_ROW_ODOMETER && j >= INS_BG && j < INS_AID) { /* the slip does not show the biases */
+                for (uint32_t k = INS_SLIP - INS_AID; k < INS_SLIP - INS_AID + 2; k++) {
+                    plus.aids[k] = minus.aids[k] = middle.aids[k] = 0;
+                }
+            }
             perturb(&plus, j, h);
             perturb(&minus, j, -h);
             middle.p[j * (INS_STATES + 1)] = 1;
@@ -361,42 +366,198 @@ static void slip_follows_the_force_at_the_axle_and_not_that_at_the_imu(void **un
     mini_close(&rig.host);
 }
 
+/* The innovation of the odometer for a reading of 20 ms ago, with this slip of braking. */
+static double innovation_with(const struct rig *rig, struct ins_state state, double slip_s2_m, double reading_m_s)
+{
+    state.aids[INS_SLIP + 1 - INS_AID] = slip_s2_m;
+    assert_int_equal(ins_filter_odometer(plan_of(rig), &state, state.time_ns - 20 * ms, reading_m_s), NUM_USED);
+    return state.rows[INS_ROW_ODOMETER].innovation[0];
+}
+
+/*
+ * A body that pitches to and fro with 2 Hz and 0.3 degrees, the IMU 0.5 m above the axle: α h is up to 0.4 m/s², of which the
+ * wheels feel nothing. With slip and without, the innovations differ by the slip of the true force less that of the estimated.
+ */
+static void the_force_at_the_axle_does_not_follow_the_pitch(void **unused)
+{
+    struct rig rig;
+    const double slip_s2_m = 0.01, force_m_s2 = -1.0, rate_rad_s = 4 * OTO_PI, pitch_rad = 0.3 * OTO_DEG, high_m = 0.5;
+    const double speed_m_s = 10.0, reading_m_s = speed_m_s * (1.0 + slip_s2_m * force_m_s2);
+    double largest_m_s2 = 0.0;
+    (void)unused;
+    rig_open(&rig);
+    rig.bindings[INS_IMU].mount_position_body_m = oto_vec3_make(0, 0, high_m);
+    rig.bindings[INS_IMU].q_body_from_sensor = oto_quat_identity();
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_start(&rig.host);
+    struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    for (int t = 0; t <= 1000; t += 10) {
+        double s, c;
+        oto_sincos(rate_rad_s * 0.001 * t, &s, &c);
+        imu.angular_velocity_rad_s.y = pitch_rad * rate_rad_s * c;
+        imu.linear_acceleration_m_s2.x = force_m_s2 - pitch_rad * rate_rad_s * rate_rad_s * s * high_m;
+        assert_int_equal(give(&rig, INS_IMU, t * ms, t * ms, &imu), OTO_STEP_OK);
+        struct ins_state *state = state_of(&rig);
+        const oto_vec3 ahead_m_s = oto_vec3_make(speed_m_s + high_m * imu.angular_velocity_rad_s.y, 0, 0);
+        state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, ahead_m_s);
+        const double slipping_m_s = innovation_with(&rig, *state, slip_s2_m, reading_m_s) -
+                                    innovation_with(&rig, *state, 0.0, speed_m_s);
+        largest_m_s2 = fmax(largest_m_s2, t < 100 ? 0.0 : fabs(slipping_m_s / (slip_s2_m * speed_m_s)));
+    }
+    assert_true(largest_m_s2 < 0.004); /* 1 % of α h; with the newest sample in the line it is 2 % */
+    mini_close(&rig.host);
+}
+
+static void correlate(struct ins_state *state, uint32_t a, uint32_t b, double part)
+{
+    double *p = state->p;
+    const double both = part * sqrt(p[a * (INS_STATES + 1)] * p[b * (INS_STATES + 1)]);
+    p[a * INS_STATES + b] = p[b * INS_STATES + a] = both;
+}
+
+/*
+ * 100 m east of the start with a heading error of 0.04 (deviation 0.05) and a drift to the left of 16 m (10 m), 0.05 m ahead: truth
+ * is both turned by the heading error, and NEES is 0.8² + 1.6². Without the turn 0.64 m of the drift would be an error ahead.
+ */
+static void a_drift_is_measured_in_the_axes_of_the_estimate(void **unused)
+{
+    struct rig rig;
+    const double heading = 0.04, heading_sigma = 0.05, ahead_m = 100, left_m = 16;
+    double s, c;
+    (void)unused;
+    rig_open(&rig);
+    rig.bindings[INS_IMU].mount_position_body_m = oto_vec3_zero();
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 10, oto_quat_identity());
+    struct ins_state *state = state_of(&rig);
+    num_strapdown_start(&state->nav, oto_quat_identity(), oto_vec3_zero(), oto_vec3_make(ahead_m, 0, 0));
+    memset(state->p, 0, sizeof state->p);
+    for (uint32_t i = 0; i < 9; i++) {
+        state->p[i * (INS_STATES + 1)] = 1e-4;
+    }
+    state->p[INS_P * (INS_STATES + 1)] = 0.05 * 0.05;
+    state->p[(INS_THETA + 2) * (INS_STATES + 1)] = heading_sigma * heading_sigma;
+    state->p[(INS_P + 1) * (INS_STATES + 1)] = 10.0 * 10.0 + ahead_m * ahead_m * heading_sigma * heading_sigma;
+    correlate(state, INS_P + 1, INS_THETA + 2, ahead_m * heading_sigma / sqrt(state->p[(INS_P + 1) * (INS_STATES + 1)]));
+    oto_sincos(heading, &s, &c);
+    const oto_vec3 truth_m = oto_vec3_make(c * ahead_m - s * left_m, s * ahead_m + c * left_m, 0);
+    ins_filter_truth(plan_of(&rig), state, state->time_ns, truth_m, oto_vec3_zero(), oto_quat_from_rpy(0, 0, heading));
+    assert_near(state->truths.nees, 0.8 * 0.8 + 1.6 * 1.6, 1e-6);
+    mini_close(&rig.host);
+}
+
+/* How far a rate of two samples up and two down moves the force at the axle, 0.5 m below the IMU. */
+static double moved_by_rates(double rate_rad_s)
+{
+    struct rig rig;
+    rig_open(&rig);
+    rig.bindings[INS_IMU].mount_position_body_m = oto_vec3_make(0, 0, 0.5);
+    rig.bindings[INS_IMU].q_body_from_sensor = oto_quat_identity();
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_start(&rig.host);
+    struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    imu.linear_acceleration_m_s2.x = -1.0;
+    for (int t = 0; t <= 200; t += 10) {
+        imu.angular_velocity_rad_s.y = t / 10 % 4 < 2 ? rate_rad_s : -rate_rad_s;
+        assert_int_equal(give(&rig, INS_IMU, t * ms, t * ms, &imu), OTO_STEP_OK);
+    }
+    struct ins_state *state = state_of(&rig);
+    state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, oto_vec3_make(10, 0, 0));
+    const double moved_m_s2 = (innovation_with(&rig, *state, 0.01, 9.9) - innovation_with(&rig, *state, 0.0, 10.0)) / 0.1;
+    mini_close(&rig.host);
+    return fabs(moved_m_s2);
+}
+
+/* The gyroscope's noise is 0.85 mrad/s a sample. At the time of the reading the speed is 0.2 % larger, which is 0.002 m/s². */
+static void a_turn_within_the_noise_of_the_rate_moves_no_force(void **unused)
+{
+    (void)unused;
+    assert_true(moved_by_rates(0.001) < 0.003);
+    assert_true(moved_by_rates(0.01) > 0.02);
+}
+
+/* A state after 100 ms at rest whose samples are then those of a force ahead at 10 m/s. */
+static void set_force(struct rig *rig, double force_m_s2)
+{
+    rig_open(rig);
+    mini_set(&rig->host, "align.from", INS_ALIGN_GIVEN);
+    mini_set(&rig->host, "odometer.sigma_m_s", 1e-3);
+    mini_start(&rig->host);
+    give_rest(rig, 0, 100, oto_quat_identity());
+    struct ins_state *state = state_of(rig);
+    const oto_vec3 force = oto_vec3_make(force_m_s2, 0, 9.8);
+    for (uint32_t i = 0; i < INS_HISTORY; i++) {
+        state->history.sample[i].specific_force_m_s2 = oto_quat_rotate_inv(plan_of(rig)->q_body_from_sensor, force);
+    }
+    state->sample = state->history.sample[0];
+    state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, oto_vec3_make(10, 0, 0));
+}
+
 struct slip_change {
-    double variance, correction;
+    double variance[2], correction[2]; /* of drive, of braking */
 };
 
-/* A reading of the odometer at a force: how much the variance of the slip of drive falls, and its correction. */
+/*
+ * A reading of the odometer at a force: how much the variances of the slip fall, and their corrections. The slip of braking is
+ * correlated with the speed, as after readings at a force whose noise was negative.
+ */
 static struct slip_change slip_after(double force_m_s2)
 {
     struct rig rig;
     struct slip_change change;
-    rig_open(&rig);
-    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
-    mini_set(&rig.host, "odometer.sigma_m_s", 1e-3);
-    mini_start(&rig.host);
-    give_rest(&rig, 0, 100, oto_quat_identity());
+    set_force(&rig, force_m_s2);
     struct ins_state *state = state_of(&rig);
+    correlate(state, INS_SLIP + 1, INS_U, 0.5);
     const struct ins_state before = *state;
-    const oto_vec3 force = oto_vec3_make(force_m_s2, 0, 9.8);
-    for (uint32_t i = 0; i < INS_HISTORY; i++) {
-        state->history.sample[i].specific_force_m_s2 = oto_quat_rotate_inv(plan_of(&rig)->q_body_from_sensor, force);
-    }
-    state->sample = state->history.sample[0];
-    state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, oto_vec3_make(10, 0, 0));
     assert_int_equal(ins_filter_odometer(plan_of(&rig), state, state->time_ns, 10.1), NUM_USED);
-    change.correction = ins_aid(state, INS_SLIP);
-    change.variance = before.p[INS_SLIP * (INS_STATES + 1)] - state->p[INS_SLIP * (INS_STATES + 1)];
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t place = INS_SLIP + i;
+        change.correction[i] = ins_aid(state, place);
+        change.variance[i] = before.p[place * (INS_STATES + 1)] - state->p[place * (INS_STATES + 1)];
+    }
     mini_close(&rig.host);
     return change;
 }
 
-static void a_force_that_is_not_far_above_its_noise_does_not_correct_the_slip(void **unused)
+static void a_force_that_is_not_far_above_its_noise_corrects_neither_slip(void **unused)
 {
     (void)unused;
     const struct slip_change small = slip_after(0.1), large = slip_after(3.0);
-    assert_near(small.correction, 0.0, 0.0);
-    assert_near(small.variance, 0.0, 0.0);
-    assert_true(large.correction > 0.0 && large.variance > 0.0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_near(small.correction[i], 0.0, 0.0);
+        assert_near(small.variance[i], 0.0, 0.0);
+        assert_true(large.correction[i] != 0.0 && large.variance[i] > 0.0);
+    }
+}
+
+/*
+ * The slip shows no bias of the accelerometer: where nothing else correlates it, a reading leaves it. What the bias σ makes of
+ * the slip κ at the speed v is in the correlated error, which grows by (κ² + σκ²) σ² v² dt/τ: half of 2 dt/τ times both κ's.
+ */
+static void the_bias_in_the_slip_is_a_correlated_error_of_the_odometer(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    set_force(&rig, -3.0);
+    struct ins_state *state = state_of(&rig);
+    const struct ins_params *params = &plan_of(&rig)->params;
+    const double sigma_m_s2 = params->accelerometer.bias_sigma_u, kappa_s2_m = 0.002, since_s = 0.02;
+    memset(state->p, 0, sizeof state->p);
+    for (uint32_t i = 0; i < 3; i++) {
+        state->p[(INS_BA + i) * (INS_STATES + 1)] = sigma_m_s2 * sigma_m_s2;
+    }
+    state->aids[INS_SLIP - INS_AID] = state->aids[INS_SLIP + 1 - INS_AID] = kappa_s2_m;
+    state->odometer_ns = state->time_ns - 20 * ms;
+    const oto_vec3 bias = state->accel_bias;
+    const double both = 2.0 * kappa_s2_m * kappa_s2_m * sigma_m_s2 * sigma_m_s2 * 100.0;
+    const double grown = both * since_s / params->odometer_coloured_tau_s;
+    assert_int_equal(ins_filter_odometer(plan_of(&rig), state, state->time_ns, 9.9), NUM_USED);
+    assert_near(oto_vec3_norm(oto_vec3_sub(state->accel_bias, bias)), 0.0, 0.0);
+    /* and is corrected by this reading, whose noise r is that of its row: P' = P r/(P + r), with P + r = S */
+    const double s = state->rows[INS_ROW_ODOMETER].sigma[0] * state->rows[INS_ROW_ODOMETER].sigma[0];
+    assert_near(state->p[INS_COLOURED * (INS_STATES + 1)] / (grown * (s - grown) / s), 1.0, 1e-6);
+    mini_close(&rig.host);
 }
 
 /*
@@ -953,7 +1114,11 @@ int main(void)
         cmocka_unit_test(a_satellite_fix_places_the_antenna_and_starts_the_position),
         cmocka_unit_test(an_encoders_speed_is_that_of_the_middle_of_its_mean),
         cmocka_unit_test(slip_follows_the_force_at_the_axle_and_not_that_at_the_imu),
-        cmocka_unit_test(a_force_that_is_not_far_above_its_noise_does_not_correct_the_slip),
+        cmocka_unit_test(the_force_at_the_axle_does_not_follow_the_pitch),
+        cmocka_unit_test(a_drift_is_measured_in_the_axes_of_the_estimate),
+        cmocka_unit_test(a_turn_within_the_noise_of_the_rate_moves_no_force),
+        cmocka_unit_test(a_force_that_is_not_far_above_its_noise_corrects_neither_slip),
+        cmocka_unit_test(the_bias_in_the_slip_is_a_correlated_error_of_the_odometer),
         cmocka_unit_test(noise_of_the_field_does_not_tilt),
         cmocka_unit_test(gravity_turns_with_the_place_on_a_round_earth),
         cmocka_unit_test(fixes_do_not_average_below_their_correlated_error),
