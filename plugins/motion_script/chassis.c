@@ -6,6 +6,8 @@
 
 #define CORNER_M 40.0 /* radius at which half of the crown's change is reached */
 #define SLOW_M_S 1.0  /* keeps the curvature finite at rest */
+#define GRAVITY_M_S2 9.80665
+#define SPEED_PITCH_M_S 30.0 /* at which the body is pitched by speed_pitch_deg */
 
 /* Terms of the noise key. */
 enum { TERM_SLOPE = 0x726f6101, TERM_BANK, TERM_PITCH, TERM_ROLL, TERM_VERTICAL };
@@ -86,11 +88,17 @@ enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng
         status = check_band("vertical_band_hz", vertical_hz, error);
     if (status != OTO_OK)
         return status;
+    if (params->level_path != 0 && params->speed_pitch_deg != 0.0)
+        return oto_fail(error, OTO_INVALID,
+                        "suspension.speed_pitch_deg: %g is given, but the path is level; set path to road, or leave it out",
+                        params->speed_pitch_deg);
     *chassis = (struct chassis){
         .shakes = params->pitch_vibration_deg > 0.0 || params->roll_vibration_deg > 0.0 ||
                   params->vertical_vibration_m_s2 > 0.0,
         .pitches = params->level_path == 0 &&
-                   (params->pitch_compliance_deg_s2_m != 0.0 || params->pitch_vibration_deg > 0.0),
+                   (params->pitch_compliance_deg_s2_m != 0.0 || params->speed_pitch_deg != 0.0 || params->pitch_vibration_deg > 0.0),
+        .leans = params->level_path == 0 &&
+                 (params->pitch_compliance_deg_s2_m != 0.0 || params->roll_compliance_deg_s2_m != 0.0),
         .level_path = params->level_path != 0,
         .slope = slope_of(params->grade_deg),
         .bank_rad = (params->bank_deg + params->crown_deg * (double)params->traffic_side) * deg,
@@ -99,13 +107,15 @@ enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng
         .bank_wander_rad = road_wander_make(params->bank_rms_deg * deg, params->correlation_length_m, key, TERM_BANK),
         .pitch_compliance_rad_s2_m = params->pitch_compliance_deg_s2_m * deg,
         .roll_compliance_rad_s2_m = params->roll_compliance_deg_s2_m * deg,
+        .speed_pitch_rad_s2_m2 = params->speed_pitch_deg * deg / (SPEED_PITCH_M_S * SPEED_PITCH_M_S),
         .half_speed_sq_m2_s2 = params->half_speed_m_s * params->half_speed_m_s,
         .pitch = make_tones(params->pitch_vibration_deg * deg, angle_hz, 0, key, TERM_PITCH),
         .roll = make_tones(params->roll_vibration_deg * deg, angle_hz, 0, key, TERM_ROLL),
         .vertical = make_tones(params->vertical_vibration_m_s2, vertical_hz, 2, key, TERM_VERTICAL)};
     chassis->plain = !chassis->shakes && params->grade_deg == 0.0 && params->grade_rms_deg == 0.0 &&
                      chassis->bank_rad == 0.0 && chassis->corner_bank_rad == 0.0 && params->bank_rms_deg == 0.0 &&
-                     params->pitch_compliance_deg_s2_m == 0.0 && params->roll_compliance_deg_s2_m == 0.0;
+                     params->pitch_compliance_deg_s2_m == 0.0 && params->roll_compliance_deg_s2_m == 0.0 &&
+                     params->speed_pitch_deg == 0.0;
     return OTO_OK;
 }
 
@@ -153,6 +163,14 @@ static struct motion grade_of(double slope, const struct road_jet *wander, const
     return along_path(oto_atan2(slope, 1.0), first, wander->second * by - 2.0 * slope * first * first, now);
 }
 
+/* The component of the reaction to gravity along an axis of the road that is inclined by an angle with these derivatives. */
+static struct motion reaction(struct motion angle)
+{
+    double s, c;
+    oto_sincos(angle.value, &s, &c);
+    return scaled((struct motion){s, c * angle.rate, c * angle.accel - s * angle.rate * angle.rate}, GRAVITY_M_S2);
+}
+
 static struct motion tones_at(const struct chassis_tones *tones, double t_s)
 {
     struct motion m = {0.0, 0.0, 0.0};
@@ -178,12 +196,19 @@ static struct motion liveliness(double half_sq, const struct script_instant *now
     return (struct motion){v * v / all, first * a, second * a * a + first * now->jerk_m_s3};
 }
 
+static struct motion speed_squared(const struct script_instant *now)
+{
+    const double v = now->speed_m_s, a = now->accel_m_s2;
+    return (struct motion){v * v, 2.0 * v * a, 2.0 * (a * a + v * now->jerk_m_s3)};
+}
+
 /* Degree of cornering: 0 on a straight road, 1/2 at a radius of CORNER_M, almost 1 at a junction. */
 static struct motion cornering(const struct script_instant *now)
 {
-    const double v = now->speed_m_s, a = now->accel_m_s2, w = now->turn_rate_rad_s, dw = now->turn_accel_rad_s2;
+    const double w = now->turn_rate_rad_s, dw = now->turn_accel_rad_s2;
     const struct motion turning = {w * w, 2.0 * w * dw, 2.0 * (dw * dw + w * now->turn_jerk_rad_s3)};
-    const struct motion going = {v * v + SLOW_M_S * SLOW_M_S, 2.0 * v * a, 2.0 * (a * a + v * now->jerk_m_s3)};
+    struct motion going = speed_squared(now);
+    going.value += SLOW_M_S * SLOW_M_S;
     return part(turning, scaled(going, 1.0 / (CORNER_M * CORNER_M)));
 }
 
@@ -223,21 +248,30 @@ void chassis_truth(const struct chassis *chassis, const struct chassis_cache *ca
     }
     const struct road_jet slope = road_wander_at(&chassis->slope_wander, &cache->slope, now->distance_m);
     const struct road_jet bank = road_wander_at(&chassis->bank_wander_rad, &cache->bank, now->distance_m);
-    const struct motion ahead = {a, j, now->snap_m_s4};
-    const struct motion aside = {v * w, a * w + v * dw, j * w + 2.0 * a * dw + v * ddw};
+    struct motion ahead = {a, j, now->snap_m_s4};
+    struct motion aside = {v * w, a * w + v * dw, j * w + 2.0 * a * dw + v * ddw};
     const double incline = chassis->slope + slope.value;
     struct motion height =
         chassis->level_path
             ? (struct motion){height_m, 0.0, 0.0}
             : along_path(height_m + chassis->slope * now->distance_m + slope.integral, incline, slope.first, now);
     const struct motion grade = scaled(grade_of(incline, &slope, now), -1.0);
+    struct motion roll = along_path(chassis->bank_rad + bank.value, bank.first, bank.second, now);
+    struct motion corner = {0.0, 0.0, 0.0};
+    if (chassis->corner_bank_rad != 0.0)
+        corner = scaled(cornering(now), chassis->corner_bank_rad);
+    if (chassis->leans) { /* load moves from wheel to wheel by the specific force, on a slope as well */
+        ahead = sum(ahead, reaction(scaled(grade, -1.0)));
+        aside = sum(aside, reaction(sum(roll, corner)));
+    }
     struct motion pitch = scaled(ahead, chassis->pitch_compliance_rad_s2_m); /* on the springs */
-    struct motion roll = sum(along_path(chassis->bank_rad + bank.value, bank.first, bank.second, now),
-                             scaled(aside, chassis->roll_compliance_rad_s2_m));
+    roll = sum(roll, scaled(aside, chassis->roll_compliance_rad_s2_m));
+    if (chassis->corner_bank_rad != 0.0)
+        roll = sum(roll, corner);
+    if (chassis->speed_pitch_rad_s2_m2 != 0.0)
+        pitch = sum(pitch, scaled(speed_squared(now), chassis->speed_pitch_rad_s2_m2));
     if (!chassis->pitches)
         pitch = sum(grade, pitch);
-    if (chassis->corner_bank_rad != 0.0)
-        roll = sum(roll, scaled(cornering(now), chassis->corner_bank_rad));
     if (chassis->shakes)
         shake(chassis, now, t_s, &pitch, &roll, &height);
     const struct motion tilt = chassis->pitches ? grade : pitch;

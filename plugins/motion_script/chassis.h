@@ -1,7 +1,7 @@
 /*
  * The body on its suspension on the road: converts the path in the plane to the truth in space. The distance determines
- * the road's grade and bank, the accelerations pitch and roll the body through the compliance of the suspension, and
- * time and speed excite vibration. All derivatives are exact. Pure functions, callable from any thread.
+ * the road's grade and bank, the specific force along the road's axes pitches and rolls the body through the compliance of
+ * the suspension, drag and lift pitch it, and time and speed excite vibration. All derivatives are exact. Pure functions, callable from any thread.
  *
  * Axes. Yaw, grade and bank turn the road's axes: x along the velocity, y on the road across it. Springs and vibration
  * turn the body about these, roll first, so the pitch of the body does not move it sideways.
@@ -27,6 +27,7 @@ struct chassis_params {
     double corner_crown_loss; /* share of the crown that is missing in a corner */
     int64_t level_path;   /* 0: the path follows the road; 1: grade and bank tilt the body on a level path */
     double pitch_compliance_deg_s2_m, roll_compliance_deg_s2_m;
+    double speed_pitch_deg; /* by drag and lift, at 30 m/s */
     double pitch_vibration_deg, roll_vibration_deg; /* rms */
     double vertical_vibration_m_s2;                 /* rms */
     double angle_band_hz[2], vertical_band_hz[2];
@@ -42,11 +43,13 @@ struct chassis {
     bool plain; /* true: level road, rigid body, no vibration; the motion is in the plane */
     bool shakes;
     bool pitches; /* on its springs, about the road's axis */
+    bool leans;   /* on its springs, by the specific force along the road's axes */
     bool level_path;
     double slope, bank_rad;
     double corner_bank_rad; /* additional bank in a corner */
     struct road_wander slope_wander, bank_wander_rad;
     double pitch_compliance_rad_s2_m, roll_compliance_rad_s2_m;
+    double speed_pitch_rad_s2_m2; /* pitch by the square of the speed */
     double half_speed_sq_m2_s2;
     struct chassis_tones pitch, roll, vertical; /* rad, rad, m */
 };

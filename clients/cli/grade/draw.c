@@ -1,11 +1,14 @@
 /* The world of one drive, as overrides of the world file: the values that the grade sets and draws, and the methods. */
 #include "grade/grade.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "draw_value.h"
 #include "world/world_config.h"
+
+#define GRAVITY_M_S2 9.80665
 
 /* ---- overrides ---- */
 
@@ -124,24 +127,31 @@ static enum oto_status number_of(const struct oto_value *map, const char *key, d
 }
 
 /*
- * Reads the mean roll of the road: its bank plus the crown on the side of the traffic. With the parameter `path: level` a
- * calibration does not use the mean road as level, and the roll is 0.
+ * Reads the mean roll of the body on the road: bank plus the crown on the side of the traffic, and what the springs add to
+ * them where the path follows the road. With the parameter `path: level` a calibration does not use the mean road as level, and the roll is 0.
  */
 static enum oto_status read_road(const struct oto_value *vehicle, const struct oto_value *calibration, double *roll_deg,
                                  struct oto_error *error)
 {
-    double bank_deg, crown_deg;
+    double bank_deg, crown_deg, compliance_deg_s2_m;
     if (is_text(oto_value_get(oto_value_get(calibration, "params"), "path"), "level")) {
         *roll_deg = 0.0;
         return OTO_OK;
     }
-    const struct oto_value *road = oto_value_get(oto_value_get(oto_value_get(vehicle, "motion"), "params"), "road");
-    enum oto_status status = number_of(road, "bank_deg", &bank_deg, error);
+    const struct oto_value *motion = oto_value_get(oto_value_get(vehicle, "motion"), "params");
+    const struct oto_value *road = oto_value_get(motion, "road");
+    enum oto_status status =
+        number_of(oto_value_get(motion, "suspension"), "roll_compliance_deg_s2_m", &compliance_deg_s2_m, error);
+    if (status == OTO_OK) {
+        status = number_of(road, "bank_deg", &bank_deg, error);
+    }
     if (status == OTO_OK) {
         status = number_of(road, "crown_deg", &crown_deg, error);
     }
     if (status == OTO_OK) {
-        *roll_deg = bank_deg + (is_text(oto_value_get(road, "traffic_side"), "left") ? -crown_deg : crown_deg);
+        const double road_deg = bank_deg + (is_text(oto_value_get(road, "traffic_side"), "left") ? -crown_deg : crown_deg);
+        const bool springs = !is_text(oto_value_get(motion, "path"), "level");
+        *roll_deg = road_deg + (springs ? compliance_deg_s2_m * GRAVITY_M_S2 * sin(road_deg * OTO_DEG) : 0.0);
     }
     return status;
 }

@@ -12,7 +12,7 @@ static const struct chassis_params plain = {.correlation_length_m = 150.0, .traf
                                             .angle_band_hz = {1.0, 3.0}, .vertical_band_hz = {1.0, 15.0}};
 static const struct chassis_params rough = {
     .grade_rms_deg = 1.0, .bank_rms_deg = 0.7, .crown_deg = 0.5, .correlation_length_m = 150.0, .traffic_side = 1,
-    .pitch_compliance_deg_s2_m = -0.3, .roll_compliance_deg_s2_m = 0.35, .pitch_vibration_deg = 0.15,
+    .pitch_compliance_deg_s2_m = -0.3, .roll_compliance_deg_s2_m = 0.35, .speed_pitch_deg = -0.05, .pitch_vibration_deg = 0.15,
     .roll_vibration_deg = 0.15, .vertical_vibration_m_s2 = 0.6, .angle_band_hz = {1.0, 3.0},
     .vertical_band_hz = {1.0, 15.0}, .half_speed_m_s = 2.0, .corner_crown_loss = 0.6};
 

@@ -58,7 +58,7 @@ static void uphill_lifts_the_nose_and_climbs(void **unused)
     assert_near(force_body.x, 9.81 * sin(5.0 * OTO_DEG), 1e-13); /* the seat pushes one up the hill */
 }
 
-/* f = Rᵀ (0, 0, g) + (v', v ψ', z''), at a constant speed on a bend. */
+/* f = Rᵀ (0, 0, g) + (v', v ψ', z''), at a constant speed on a bend; the springs answer the acceleration only. */
 static void a_level_path_is_tilted_by_the_road_and_does_not_rise(void **unused)
 {
     static const struct script_segment bend[] = {{.kind = SCRIPT_TURN, .duration_s = 60, .turn_rate_deg_s = 6, .accel_m_s2 = 2, .ramp_s = 1}};
@@ -66,13 +66,15 @@ static void a_level_path_is_tilted_by_the_road_and_does_not_rise(void **unused)
     (void)unused;
     p.grade_deg = 5.0;
     p.bank_deg = -2.0;
+    p.pitch_compliance_deg_s2_m = -0.3;
+    p.roll_compliance_deg_s2_m = 0.35;
     p.level_path = 1;
     const struct drive drive = make(&p, bend, 1, 10.0);
     const struct oto_truth_record truth = truth_at(&drive, 20.0);
     const oto_vec3 rpy = oto_rpy_from_quat(truth.q_enu_from_body);
     const oto_vec3 motion = oto_quat_rotate_inv(truth.q_enu_from_body, truth.accel_enu_m_s2);
     assert_near(rpy.y, -5.0 * OTO_DEG, 1e-14);
-    assert_near(rpy.x, -2.0 * OTO_DEG, 1e-14);
+    assert_near(rpy.x, (-2.0 + 0.35 * 10.0 * 6.0 * OTO_DEG) * OTO_DEG, 1e-14);
     assert_near(truth.position_enu_m.z, 0.0, 0.0);
     assert_near(truth.velocity_enu_m_s.z, 0.0, 0.0);
     assert_near(motion.x, 0.0, 1e-13);
@@ -114,6 +116,63 @@ static void the_body_squats_when_it_accelerates_and_leans_out_of_a_bend(void **u
     assert_near(oto_rpy_from_quat(truth.q_enu_from_body).y, 0.0, 1e-13);
 }
 
+/* The wheels drive with g sin(grade), and hold with g sin(bank), as in an acceleration of that size. */
+static void the_body_leans_on_a_slope_at_constant_speed_by_the_specific_force(void **unused)
+{
+    const struct script_segment bend = {
+        .kind = SCRIPT_TURN, .duration_s = 60, .turn_rate_deg_s = 6, .accel_m_s2 = 2, .ramp_s = 1};
+    struct chassis_params p = level;
+    oto_vec3 rpy;
+    (void)unused;
+    p.pitch_compliance_deg_s2_m = -0.3;
+    p.roll_compliance_deg_s2_m = 0.35;
+    p.grade_deg = 5.0;
+    const struct drive uphill = make(&p, cruise, 1, 10.0);
+    rpy = oto_rpy_from_quat(truth_at(&uphill, 20.0).q_enu_from_body);
+    assert_near(rpy.y, (-5.0 - 0.3 * 9.80665 * sin(5.0 * OTO_DEG)) * OTO_DEG, 1e-14);
+    assert_near(rpy.x, 0.0, 1e-15);
+    p.grade_deg = 0.0;
+    p.bank_deg = 3.0;
+    p.crown_deg = -1.0;
+    const struct drive banked = make(&p, cruise, 1, 10.0);
+    rpy = oto_rpy_from_quat(truth_at(&banked, 20.0).q_enu_from_body);
+    assert_near(rpy.x, (2.0 + 0.35 * 9.80665 * sin(2.0 * OTO_DEG)) * OTO_DEG, 1e-14);
+    assert_near(rpy.y, 0.0, 1e-15);
+    p.corner_crown_loss = 0.5;
+    const struct drive bent = make(&p, &bend, 1, 10.0);
+    rpy = oto_rpy_from_quat(truth_at(&bent, 20.0).q_enu_from_body);
+    const double turn_rad_s = 6.0 * OTO_DEG;
+    const double bank_deg = 2.0 + 0.5 * turn_rad_s * turn_rad_s / (turn_rad_s * turn_rad_s + 101.0 / 1600.0);
+    assert_near(rpy.x, (bank_deg + 0.35 * (10.0 * turn_rad_s + 9.80665 * sin(bank_deg * OTO_DEG))) * OTO_DEG, 1e-14);
+}
+
+static void drag_and_lift_pitch_the_body_by_the_square_of_the_speed(void **unused)
+{
+    const struct script_segment start[] = {
+        {.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 30, .accel_m_s2 = 2, .ramp_s = 1}};
+    struct chassis_params p = level;
+    (void)unused;
+    p.speed_pitch_deg = -0.06;
+    const struct drive drive = make(&p, start, 1, 0.0);
+    const struct oto_truth_record early = truth_at(&drive, 5.0); /* steady at 2 m/s², at 9 m/s */
+    const double by_rad_s2_m2 = -0.06 * OTO_DEG / 900.0;
+    assert_near(oto_rpy_from_quat(early.q_enu_from_body).y, by_rad_s2_m2 * 81.0, 1e-15);
+    assert_near(early.angular_rate_body_rad_s.y, by_rad_s2_m2 * 2.0 * 9.0 * 2.0, 1e-15);
+    assert_near(early.angular_accel_body_rad_s2.y, by_rad_s2_m2 * 2.0 * 4.0, 1e-15);
+    assert_near(oto_rpy_from_quat(truth_at(&drive, 20.0).q_enu_from_body).y, -0.06 * OTO_DEG, 1e-15);
+}
+
+static void drag_and_lift_on_a_level_path_are_refused(void **unused)
+{
+    struct chassis_params p = level;
+    struct chassis chassis;
+    (void)unused;
+    p.speed_pitch_deg = -0.05;
+    p.level_path = 1;
+    assert_int_equal(chassis_make(&p, oto_rng_key_make(0, "x"), &chassis, &failure), OTO_INVALID);
+    assert_non_null(strstr(failure.text, "suspension.speed_pitch_deg: -0.05 is given, but the path is level"));
+}
+
 static const struct script_segment sprung_drive[] = {
     {.kind = SCRIPT_BRAKE, .to_speed_m_s = 5, .accel_m_s2 = 2, .ramp_s = 1},
     {.kind = SCRIPT_TURN, .angle_deg = 90, .radius_m = 15, .ramp_s = 1, .accel_m_s2 = 2},
@@ -130,6 +189,7 @@ static struct chassis_params sprung_road(void)
     p.corner_crown_loss = 0.5;
     p.pitch_compliance_deg_s2_m = -0.3;
     p.roll_compliance_deg_s2_m = 0.35;
+    p.speed_pitch_deg = -0.5; /* ten times that of a car */
     p.pitch_vibration_deg = p.roll_vibration_deg = 0.15;
     p.half_speed_m_s = 2.0;
     return p;
@@ -292,6 +352,9 @@ int main(void)
         TEST(uphill_lifts_the_nose_and_climbs), TEST(a_level_path_is_tilted_by_the_road_and_does_not_rise),
         TEST(crown_and_bank_lean_the_body_to_the_edge),
         TEST(the_body_squats_when_it_accelerates_and_leans_out_of_a_bend),
+        TEST(the_body_leans_on_a_slope_at_constant_speed_by_the_specific_force),
+        TEST(drag_and_lift_pitch_the_body_by_the_square_of_the_speed),
+        TEST(drag_and_lift_on_a_level_path_are_refused),
         TEST(springs_do_not_move_the_body_sideways),
         TEST(the_force_at_a_lever_arm_on_springs_is_that_of_the_pose),
         TEST(the_random_road_has_its_rms_and_its_correlation_length),
