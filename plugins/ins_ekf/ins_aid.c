@@ -364,9 +364,9 @@ static bool is_due(int64_t last_ns, int64_t now_ns, double rate_hz)
 }
 
 /*
- * The nonholonomic point moves along the road, and the angle between body and path depends on the acceleration: v_y = a_y
- * v_x and v_z = a_z v_x with a = angle + compliance · acceleration. For a_y this is leftward acceleration (side slip of the
- * tyres), for a_z forward acceleration (pitch on the springs).
+ * The nonholonomic point moves along the road, and the angle between body and path depends on the specific force: v_y = a_y
+ * v_x and v_z = a_z v_x with a = angle + compliance · force. For a_y this is the force to the left (side slip of the tyres),
+ * for a_z the force ahead (pitch on the springs).
  */
 static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *state)
 {
@@ -375,28 +375,23 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
     const double *sigma = plan->params.nonholonomic_sigma_m_s;
     const struct past past = past_of(plan, state, state->time_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->nonholonomic_body_m, j);
-    const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, ins_gravity(plan, state));
-    const oto_vec3 felt = oto_vec3_add(force_at(plan, state, state->time_ns, &past, plan->nonholonomic_body_m), gravity);
+    const oto_vec3 force = force_at(plan, state, state->time_ns, &past, plan->nonholonomic_body_m);
     const oto_mat3 turn_noise = ins_turn_noise(plan, plan->nonholonomic_body_m);
-    const double across[2] = {velocity.y, velocity.z}, accel[2] = {felt.y, felt.x};
-    const oto_mat3 by_tilt = oto_mat3_skew(gravity);
+    const double across[2] = {velocity.y, velocity.z}, along[2] = {force.y, force.x};
     memset(row.jacobian, 0, 2 * INS_STATES * sizeof *row.jacobian);
     row.m = 2;
     row.considered = 0;
     row.gate = plan->nonholonomic_gate;
     for (uint32_t i = 0; i < 2; i++) {
-        const double angle = ins_aid(state, INS_ANGLE + i) + ins_aid(state, INS_COMPLIANCE + i) * accel[i];
+        const double angle = ins_aid(state, INS_ANGLE + i) + ins_aid(state, INS_COMPLIANCE + i) * along[i];
         double *h = row.jacobian + i * INS_STATES;
         for (uint32_t s = 0; s < INS_STATES; s++) {
             h[s] = j[(1 + i) * INS_STATES + s] - angle * j[s];
         }
         const double factor = -ins_aid(state, INS_COMPLIANCE + i) * velocity.x;
         add_force_row(plan, &past, plan->nonholonomic_body_m, 1 - i, factor, h);
-        for (uint32_t k = 0; k < 3; k++) {
-            h[INS_THETA + k] += factor * by_tilt.m[1 - i][k];
-        }
         h[INS_ANGLE + i] = -velocity.x;
-        h[INS_COMPLIANCE + i] = -velocity.x * accel[i];
+        h[INS_COMPLIANCE + i] = -velocity.x * along[i];
         row.innovation[i] = angle * velocity.x - across[i];
         row.noise[3 * i] = sigma[i] * sigma[i] + turn_noise.m[1 + i][1 + i];
     }
