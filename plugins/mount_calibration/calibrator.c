@@ -8,6 +8,7 @@
 #define GARAGE_BOUND_DEG 2.0
 #define SLOPE_DEG 2.0 /* sigma of the slope of a floor that need not be level */
 #define SINCE_DEG 0.03 /* sigma of the movement of a mount since a previous result */
+#define FAST_M_S 30.0 /* speed of speed_pitch_deg */
 #define STILL_M_S 0.06
 #define STILL_BLOCKS 3
 #define STEP_LEAST_M_S 1e-5 /* a smaller change is the rounding of a decimal number */
@@ -68,6 +69,8 @@ static void plan_joint(const struct mountcal_params *params, struct joint_plan *
     joint->scale_sigma = params->scale_sigma;
     plan_crown(params, joint);
     joint->vibration_rad = params->vibration_deg * OTO_DEG;
+    joint->speed_pitch_rad_s2_m2 = params->speed_pitch_deg * OTO_DEG / (FAST_M_S * FAST_M_S);
+    joint->speed_pitch_sigma_rad_s2_m2 = params->speed_pitch_sigma_deg * OTO_DEG / (FAST_M_S * FAST_M_S);
     joint->gyro_bias_range_rad_s = params->gyro_bias_range_rad_s;
     joint->gyro_noise = params->gyro_noise_rad_s_rthz;
     joint->accel_bias_sigma_m_s2 = params->accel_bias_sigma_m_s2;

@@ -43,6 +43,7 @@ struct mountcal_params {
     double crown_sigma_deg;
     double bank_deg, road_length_m; /* of the road: rms of its bank, correlation length */
     double vibration_deg;           /* rms pitch and roll of the chassis on its springs */
+    double speed_pitch_deg, speed_pitch_sigma_deg; /* pitch by drag and lift at 30 m/s, relative to rest; it grows with the square of the speed */
     /* Properties of the IMU and of the speed sensor. */
     double gyro_bias_range_rad_s;
     double accel_bias_sigma_m_s2;

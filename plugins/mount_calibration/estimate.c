@@ -3,6 +3,7 @@
 
 #define SHOWS_PITCH_M_S 6.0
 #define FORWARD_S 4.0        /* time above the speed of a reversing car after which the forward direction is known */
+#define SIGNED_S 5.0         /* time after which a speed with a sign would have contradicted a mount that is turned round */
 #define OVERHANG_M 0.8       /* no sensor of a car is further behind its unsteered axle */
 #define SHOWN_SHARE 0.2      /* of the sigma of the given position */
 #define SIGN_UNSURE 1.6      /* factor on sigma: the sign of the speed may be wrong */
@@ -15,7 +16,7 @@
  * difference of the points times the pitch that they give. All starts of a car, each about a second long, have this in
  * common.
  */
-#define SPRINGS_CENTRE_M 0.4
+#define SPRINGS_CENTRE_M 0.25
 #define START_S 1.0
 #define HARD_START_M_S2 1.0              /* typical acceleration, until starts were seen */
 #define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* errors that the models do not contain */
@@ -139,13 +140,14 @@ static bool is_ahead_of_axle(const struct mountcal_plan *plan, const struct join
 }
 
 /*
- * A speed that has never been negative may be unsigned. Then driving faster than a car reverses, a sensor far ahead of
- * the unsteered axle, or in a garage a first start forward, shows the forward direction.
+ * A speed that has never been negative may be unsigned. Until it is negative, a mount that is turned round looks like a car
+ * that reverses, so the sign must have had the time to contradict the mount. Otherwise driving faster than a car reverses, a
+ * sensor far ahead of the unsteered axle, or in a garage a first start forward, shows the forward direction.
  */
 bool mountcal_is_direction_sure(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     const struct joint_filter *filter = &state->joint.filter;
-    return state->gather.speed_is_signed || filter->forward_s > FORWARD_S || is_ahead_of_axle(plan, filter) ||
+    return filter->signed_s > SIGNED_S || filter->forward_s > FORWARD_S || is_ahead_of_axle(plan, filter) ||
            (plan->params.garage && state->driven.begins_forward);
 }
 

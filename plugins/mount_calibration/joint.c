@@ -32,6 +32,7 @@ static void begin_replay(const struct joint_plan *plan, struct joint *joint)
     joint->replayed = 0;
     joint_filter_init(plan, joint->shown.q_body_from_sensor, sigma_rad, filter);
     filter->jolt_power = joint->shown.jolt_power;
+    filter->accel_wander = joint->shown.accel_wander;
     filter->heave_power = joint->shown.heave_power;
     joint_gyro_carry(&joint->shown.gyro, &filter->gyro);
     for (int i = 0; i < JOINT_CHANNELS; i++) {

@@ -39,6 +39,11 @@ enum {
     JOINT_RISE, /* m: height gained above the road in the current one-second window */
     JOINT_LEVEL_ROLL, /* rad per m/s²: upward velocity per ∫ a_y² dt on a level path; JOINT_PITCH_COMPLIANCE: per ∫ a_x² dt */
     JOINT_WHEEL_SLIP, /* s²/m: share of the speed by which the wheels slip, per forward specific force */
+    JOINT_GRADE_COMPLIANCE, /* rad per m/s²: as JOINT_PITCH_COMPLIANCE, per component of gravity along the road */
+    JOINT_SPRING_LAG,       /* s: delay of the pitch on the springs */
+    JOINT_SPRING_CENTRE,    /* m: distance ahead of JOINT_PITCH_CENTRE about which the springs pitch the body */
+    JOINT_SPEED_PITCH,      /* rad per (m/s)²: pitch by drag and lift */
+    JOINT_BANK_SLIP,        /* rad per m/s²: as JOINT_SLIP, per component of gravity across the road */
     JOINT_STATES
 };
 #define JOINT_EXTRAS (JOINT_STATES - JOINT_PITCH_COMPLIANCE)
@@ -57,6 +62,7 @@ struct joint_plan {
     double box_rad[3];
     double compliance_rad_s2_m[2], compliance_sigma_rad_s2_m[2];
     double bank_rad, road_length_m, crown_rad, crown_sigma_rad, vibration_rad;
+    double speed_pitch_rad_s2_m2, speed_pitch_sigma_rad_s2_m2;
     double gyro_bias_range_rad_s, accel_bias_sigma_m_s2, gyro_noise, accel_noise;
     bool level;         /* the floor is level, so bank is measured at rest as well */
     uint32_t path;      /* JOINT_FOLLOWS or JOINT_STAYS_LEVEL */
@@ -105,9 +111,17 @@ struct joint_channel {
     struct joint_span spans[JOINT_SPANS];
 };
 
+/* A candidate for the power of the random walk of the bias, and a filter of the rates at rest that takes it for true. */
+struct joint_power {
+    double likelihood;   /* logarithm; the powers' relative probabilities */
+    oto_vec3 rate_rad_s; /* the bias at the last window at rest */
+    double variance;     /* of one axis */
+};
+#define JOINT_POWERS 9
+
 /*
  * What is learned of the gyroscope. The noise follows from successive blocks of one rest; the wander of the bias follows from
- * successive windows of a second at rest, of the same or of different rests, and from the sideways velocity on the road.
+ * windows of a second at rest, of the same or of different rests, and from the sideways velocity on the road.
  */
 struct joint_gyro {
     double noise_sum, blocks;    /* (rad/s)²/Hz: sum of the density of the noise over the blocks, and their number */
@@ -116,9 +130,9 @@ struct joint_gyro {
     double window_s;             /* duration of the current window so far */
     oto_vec3 window_rate_rad_s;  /* mean measured rate of the last complete window */
     double since_window_s;       /* time since the end of that window; negative: there is none */
-    double wander_rad2_s2, wander_s; /* weighted sums over pairs of windows; their ratio is the power of the random walk of the bias */
-    double rest_s;               /* duration of the current rest */
-    double road_wander;          /* (rad/s)²/s: power of that random walk as the innovations show it while the vehicle moves */
+    struct joint_power powers[JOINT_POWERS];
+    double rest_wander, road_wander; /* (rad/s)²/s: power of the random walk, as rests and as innovations on the road show it */
+    double rest_s;                   /* duration of the current rest */
 };
 
 /* An earlier block, kept for late speed reports. */
@@ -152,6 +166,7 @@ struct joint_filter {
     double grade_square_sum, grade_weight;         /* sums over distance, from which the rms follows */
     double heave_power;                            /* rad² */
     struct joint_gyro gyro;
+    double accel_wander;                           /* (m/s²)²/s: power of the random walk of the accelerometer bias */
     double jolt_power;                             /* (m/s²)²/Hz: density of vertical jolts, which accumulate in the velocity */
     double bank_sum, bank_square_sum, bank_weight; /* sums over distance, from which the rms follows */
     double bank_power;                             /* rad² */
@@ -159,9 +174,11 @@ struct joint_filter {
     double speed_square_m2_s;              /* ∫ speed² dt */
     double starts_m2_s3;                   /* ∫ a_x² dt over all starts and stops */
     double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a_x² dt and ∫ a_y² dt since the last rest */
+    double gravity_ahead_m_s2;             /* forward component of gravity along the road, at the end of the last block */
     double accel_ahead_m_s2, accel_left_m_s2, speed_m_s, yaw_rate_rad_s; /* of the last block */
     double gained_m_s;                     /* total speed gained and lost; pitch is observable only through it */
     double forward_s;                      /* time driven forward, faster than a car can reverse */
+    double signed_s;                       /* time driven by a speed with a sign, since the filter last contradicted it */
     uint64_t gated, blocks, turns;
     uint32_t begun;
     uint32_t refused; /* consecutive blocks with a refused measurement */

@@ -16,13 +16,20 @@
 #define KEPT_CROWN_SIGMA 0.4 /* the spread is 0.3; 0.4 also covers corners that keep the whole crown */
 #define SUPERELEVATION_RAD_S2_M (-0.5 * OTO_DEG)
 #define SUPERELEVATION_SIGMA_RAD_S2_M (0.8 * OTO_DEG)
-#define WHEEL_SLIP_S2_M 0.0015
-#define WHEEL_SLIP_SIGMA_S2_M 0.002
+#define WHEEL_SLIP_S2_M 0.002
+#define WHEEL_SLIP_SIGMA_S2_M 0.003
+#define GRADE_SHARE 0.5 /* of the compliance for accelerations. In a car it is 1; simulators have 0 as well */
+#define GRADE_SIGMA_RAD_S2_M (0.2 * OTO_DEG)
+#define SPRING_LAG_S 0.03
+#define SPRING_LAG_SIGMA_S 0.04
+#define SPRING_CENTRE_SIGMA_M 0.6
+#define BANK_SLIP_RAD_S2_M 0.003
+#define CRAWLS_M_S 1.5 /* the direction of a slower velocity is not well known */
 #define BEGIN_M_S2 0.3
 #define SPEEDS_UP_M_S2 0.4
 #define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* sigma of the magnitude of gravity at the start, when its direction is known to 0.1 rad */
 #define EARTH_RAD_S 7.3e-5 /* the earth's rotation is a part of the bias that changes when the vehicle turns by a radian */
-#define ACCEL_WANDER 2e-8 /* (m/s²)²/s: random walk of the accelerometer bias */
+#define ACCEL_WANDER_FIRST 1.4e-4 /* m/s² per s^½: random walk of the accelerometer bias */
 #define TURN_MEMORY_S 15.0 /* time over which turns add up: after it the road has shown the errors that they caused */
 #define GAIN_AT_ONCE_M_S 5.0
 #define STEADY_S 1.0 /* smoothing time; longer than the oscillation of a body on its springs */
@@ -56,6 +63,11 @@ static void begin_extras(const struct joint_plan *plan, struct joint_filter *fil
         {JOINT_CROWN, plan->crown_rad, plan->crown_sigma_rad},
         {JOINT_KEPT_CROWN, 0.0, KEPT_CROWN_SIGMA},
         {JOINT_WHEEL_SLIP, WHEEL_SLIP_S2_M, WHEEL_SLIP_SIGMA_S2_M},
+        {JOINT_GRADE_COMPLIANCE, GRADE_SHARE * plan->compliance_rad_s2_m[0], GRADE_SIGMA_RAD_S2_M},
+        {JOINT_SPRING_LAG, SPRING_LAG_S, SPRING_LAG_SIGMA_S},
+        {JOINT_SPRING_CENTRE, 0.0, SPRING_CENTRE_SIGMA_M},
+        {JOINT_SPEED_PITCH, plan->speed_pitch_rad_s2_m2, plan->speed_pitch_sigma_rad_s2_m2},
+        {JOINT_BANK_SLIP, BANK_SLIP_RAD_S2_M, BANK_SLIP_RAD_S2_M},
         {JOINT_SUPERELEVATION, SUPERELEVATION_RAD_S2_M, SUPERELEVATION_SIGMA_RAD_S2_M},
     };
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
@@ -67,6 +79,9 @@ static void begin_extras(const struct joint_plan *plan, struct joint_filter *fil
         filter->covariance[JOINT_LEVEL_ROLL][JOINT_LEVEL_ROLL] = joint_squared(LEVEL_RAD_S2_M);
         filter->covariance[JOINT_CROWN][JOINT_CROWN] += joint_squared(LEVEL_CROWN_RAD);
         *joint_extra(filter, JOINT_PITCH_COMPLIANCE) *= 0.5;
+        for (int state = JOINT_GRADE_COMPLIANCE; state <= JOINT_BANK_SLIP; state++) {
+            filter->covariance[state][state] = *joint_extra(filter, state) = 0.0;
+        }
     }
 }
 
@@ -86,6 +101,7 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
     }
     filter->heave_power = joint_squared(plan->path == JOINT_STAYS_LEVEL ? HEAVE_LEAST_RAD : HEAVE_FIRST_RAD);
     filter->jolt_power = joint_squared(JOLT_FIRST);
+    filter->accel_wander = joint_squared(ACCEL_WANDER_FIRST);
     joint_gyro_init(&filter->gyro);
     filter->bank_power = joint_squared(plan->bank_rad);
 }
@@ -217,7 +233,7 @@ static void add_noise(const struct joint_plan *plan, struct joint_filter *filter
     const oto_vec3 up = oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0));
     for (int i = 0; i < 3; i++) {
         filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
-        filter->covariance[JOINT_ACCEL_BIAS + i][JOINT_ACCEL_BIAS + i] += ACCEL_WANDER * dt;
+        filter->covariance[JOINT_ACCEL_BIAS + i][JOINT_ACCEL_BIAS + i] += filter->accel_wander * dt;
         filter->covariance[JOINT_GYRO_BIAS + i][JOINT_GYRO_BIAS + i] += wander;
     }
     add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, turn);
@@ -301,6 +317,17 @@ struct joint_body joint_look(const struct joint_filter *filter, const struct joi
     return body;
 }
 
+/*
+ * The component of gravity along the road, forward. The road is where the velocity points to: the body's x axis swings on the
+ * springs, which lifts the no-slip point as well, so that along the body's axis a compliance would seem to be what swinging is.
+ */
+double joint_downhill(const struct joint_filter *filter, const struct joint_body *body)
+{
+    const oto_vec3 v = body->velocity_m_s;
+    const double along = oto_vec3_dot(oto_mat3_mul_vec(body->from_sensor, filter->gravity_m_s2), v);
+    return along * v.x / (oto_vec3_norm_sq(v) + joint_squared(CRAWLS_M_S));
+}
+
 /* Forward speed of the no-slip point at the end of the previous block. */
 static double speed_before(const struct joint_filter *filter)
 {
@@ -362,6 +389,7 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
         filter->starts_m2_s3 += joint_squared(body.ahead_m_s2) * block->duration_s;
     }
     filter->last_rate_rad_s = block->end_rate_rad_s;
+    filter->gravity_ahead_m_s2 = joint_downhill(filter, &body);
     filter->accel_ahead_m_s2 = body.ahead_m_s2;
     filter->accel_left_m_s2 = body.left_m_s2;
     filter->yaw_rate_rad_s = body.mean_rate_rad_s.z;

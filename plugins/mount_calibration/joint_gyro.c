@@ -10,15 +10,17 @@
 #define NOISE_LEAST 0.4
 #define WINDOW_S 1.0
 #define SETTLED_S 1.5           /* time at rest after which the body no longer swings on its springs */
-#define WHITE_MARGIN 1.1        /* noise that could be in the means of two windows, over its expected power */
-#define SHOWN 4.0               /* moved by more than so many times its noise (0.7 % of pairs without wander), a pair shows wander */
-#define ASSUMED_S 8.0           /* weight of the assumed wander, as a time */
+#define WHITE_MARGIN 1.1        /* noise that could be in the mean of a window, over its expected power */
+#define POWER_LEAST 1e-10       /* the first candidate, (rad/s)²/s; each further one is larger by POWER_STEP */
+#define POWER_STEP 3.1622776601683795
+#define POWER_PRIOR 0.8         /* before any rest, each further candidate is less probable by POWER_STEP to this power */
+#define OFF_MOST 25.0           /* limit of a squared distance over its variance: one jolt at rest tells little */
+#define WINDOWS_MOST 600.0      /* weight of the older windows, as a number of windows */
+#define EARTH_SQ 2.5e-9         /* (rad/s)²: between two rests the car turns, and with it the earth's rotation in the rates */
 #define ASSUMED_WANDER 3e-9     /* (rad/s)²/s; its Allan deviation at 10 s is 21 °/h, that of an instability of 31 °/h */
 #define UNUSUAL 10.0            /* wander over the assumed one from which a gyroscope is not an ordinary one */
-#define FORGET_S 1200.0         /* with more time, old windows lose weight */
 #define MOVED_RAD_S 5e-3        /* a larger difference of two windows is a motion of the vehicle */
-#define WANDER_LEAST 1e-11      /* (rad/s)²/s */
-#define ROAD_LEAST 1e-9         /* limits of the wander that is learned on the road, (rad/s)²/s */
+#define ROAD_LEAST 3e-10        /* limits of the wander that is learned on the road, (rad/s)²/s */
 #define ROAD_MOST 1e-5
 #define ROAD_LEARN 0.15         /* gain of one evaluation on its logarithm */
 #define ROAD_RATIO_MOST 12.0
@@ -28,16 +30,21 @@
 
 void joint_gyro_init(struct joint_gyro *gyro)
 {
-    *gyro = (struct joint_gyro){.since_window_s = -1.0, .road_wander = ROAD_LEAST};
+    *gyro = (struct joint_gyro){.since_window_s = -1.0, .road_wander = ASSUMED_WANDER};
+    for (int i = 0; i < JOINT_POWERS; i++) {
+        gyro->powers[i].likelihood = -POWER_PRIOR * i * oto_log(POWER_STEP);
+    }
 }
 
 void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro)
 {
     gyro->noise_sum = from->noise_sum;
     gyro->blocks = from->blocks;
-    gyro->wander_rad2_s2 = from->wander_rad2_s2;
-    gyro->wander_s = from->wander_s;
     gyro->road_wander = from->road_wander;
+    gyro->rest_wander = from->rest_wander;
+    for (int i = 0; i < JOINT_POWERS; i++) {
+        gyro->powers[i].likelihood = from->powers[i].likelihood;
+    }
 }
 
 void joint_gyro_break(struct joint_gyro *gyro)
@@ -54,27 +61,44 @@ void joint_gyro_pass(struct joint_gyro *gyro, bool still, double dt)
     gyro->window_s = still ? gyro->window_s : 0.0;
 }
 
-/*
- * The square of the difference of two windows' means is the noise in both, plus the wander over the time between them; a
- * third of a window's own duration counts less, because the mean smooths it. A pair tells of the wander only as far as the
- * wander exceeds the noise: two seconds of one rest tell little of a part with much noise, two rests a minute apart do.
- */
-static void compare_windows(struct joint_gyro *gyro, oto_vec3 rate_rad_s)
+/* The mean of the candidates, weighted by their probabilities. */
+static double mean_power(const struct joint_gyro *gyro)
 {
-    const double moved_sq = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, gyro->window_rate_rad_s)) / 3.0;
-    const double white_sq = WHITE_MARGIN * 2.0 * gyro->noise_sum / (gyro->blocks * WINDOW_S);
-    const double between_s = gyro->since_window_s - WINDOW_S / 3.0, learned = joint_gyro_wander(gyro);
-    const double expected_sq = (learned > ASSUMED_WANDER ? learned : ASSUMED_WANDER) * between_s;
-    const double weight = moved_sq > SHOWN * white_sq ? 1.0 : joint_squared(expected_sq / (expected_sq + white_sq));
-    if (gyro->since_window_s < 0.0 || moved_sq > joint_squared(MOVED_RAD_S)) {
-        return;
+    double most = gyro->powers[0].likelihood, power = POWER_LEAST, sum = 0.0, weights = 0.0;
+    for (int i = 1; i < JOINT_POWERS; i++) {
+        most = gyro->powers[i].likelihood > most ? gyro->powers[i].likelihood : most;
     }
-    if (gyro->wander_s > FORGET_S) {
-        gyro->wander_rad2_s2 *= 0.5;
-        gyro->wander_s *= 0.5;
+    for (int i = 0; i < JOINT_POWERS; i++, power *= POWER_STEP) {
+        const double weight = oto_exp(gyro->powers[i].likelihood - most);
+        weights += weight;
+        sum += weight * power;
     }
-    gyro->wander_rad2_s2 += weight * (moved_sq - white_sq);
-    gyro->wander_s += weight * between_s;
+    return sum / weights;
+}
+
+/*
+ * Each candidate of the power follows the bias from window to window with a filter of its own. How well it predicts the next
+ * window, in the same rest or in a later one, makes it more or less probable.
+ */
+static void weigh_powers(struct joint_gyro *gyro, oto_vec3 rate_rad_s, bool follows)
+{
+    const double white_sq = WHITE_MARGIN * gyro->noise_sum / (gyro->blocks * WINDOW_S);
+    const double between_s = gyro->since_window_s - WINDOW_S / 3.0; /* the mean of a window smooths its own wander */
+    const double turned_sq = gyro->since_window_s > 1.5 * WINDOW_S ? EARTH_SQ : 0.0;
+    double power = POWER_LEAST;
+    for (int i = 0; i < JOINT_POWERS; i++, power *= POWER_STEP) {
+        struct joint_power *at = &gyro->powers[i];
+        const oto_vec3 off_rad_s = oto_vec3_sub(rate_rad_s, at->rate_rad_s);
+        const double predicted = at->variance + power * between_s + turned_sq, total = predicted + white_sq;
+        const double ratio = oto_vec3_norm_sq(off_rad_s) / total, gain = follows ? predicted / total : 1.0;
+        if (follows) {
+            at->likelihood *= 1.0 - 1.0 / WINDOWS_MOST;
+            at->likelihood -= 0.5 * (3.0 * oto_log(total) + (ratio < OFF_MOST ? ratio : OFF_MOST));
+        }
+        at->rate_rad_s = oto_vec3_add_scaled(at->rate_rad_s, off_rad_s, gain);
+        at->variance = gain * white_sq;
+    }
+    gyro->rest_wander = mean_power(gyro);
 }
 
 static void learn_wander(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt)
@@ -83,7 +107,8 @@ static void learn_wander(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt
     gyro->window_s += dt;
     if (gyro->window_s > WINDOW_S - 0.5 * dt) {
         const oto_vec3 mean_rad_s = oto_vec3_scale(gyro->window_turn_rad, 1.0 / gyro->window_s);
-        compare_windows(gyro, mean_rad_s);
+        const double moved_sq = oto_vec3_norm_sq(oto_vec3_sub(mean_rad_s, gyro->window_rate_rad_s)) / 3.0;
+        weigh_powers(gyro, mean_rad_s, gyro->since_window_s >= 0.0 && moved_sq < joint_squared(MOVED_RAD_S));
         gyro->window_rate_rad_s = mean_rad_s;
         gyro->since_window_s = 0.0;
         gyro->window_s = 0.0;
@@ -149,7 +174,5 @@ double joint_gyro_unusual(const struct joint_gyro *gyro)
 /* Power of the random walk of the bias, (rad/s)²/s: the larger of those that are learned at rest and on the road. */
 double joint_gyro_wander(const struct joint_gyro *gyro)
 {
-    const double learned = (ASSUMED_S * ASSUMED_WANDER + gyro->wander_rad2_s2) / (ASSUMED_S + gyro->wander_s);
-    const double at_rest = learned > WANDER_LEAST ? learned : WANDER_LEAST;
-    return at_rest > gyro->road_wander ? at_rest : gyro->road_wander;
+    return gyro->rest_wander > gyro->road_wander ? gyro->rest_wander : gyro->road_wander;
 }

@@ -2,13 +2,16 @@
 #include "joint_parts.h"
 
 #define JOLT_MOST 0.3
+#define ACCEL_WANDER_LEAST 5e-5 /* m/s² per s^½ */
+#define ACCEL_WANDER_MOST 1e-3
 #define HEAVE_MOST_RAD (2.0 * OTO_DEG)
 #define GATE_SQ 25.0
 #define REFUSED_AT_MOST 20 /* blocks: two seconds */
 #define SCALE_MEMORY 0.01
 #define RISE_MEMORY 0.03
 #define USUAL_MEMORY 0.1 /* times SCALE_MEMORY or RISE_MEMORY */
-#define SCALE_LEAST 0.1
+#define SCALE_LEAST 0.02
+#define SIDEWAYS_SCALE_LEAST 0.1
 #define LEARN_FROM 4.0
 #define SCALE_MOST 100.0
 #define LEARN 0.3 /* gain of one evaluation (every five seconds) on the logarithm of a learned power */
@@ -18,6 +21,8 @@
 /* Half the time over which acceleration and force of an earlier instant are averaged: about its age, so that it is in the middle. */
 #define AROUND_LEAST_S 0.15
 #define AROUND_MOST_S 0.4
+#define SLOPE_M_S2 0.3 /* of gravity along the road; on less steep ones the swinging body looks like a slope */
+#define PITCH_KNOWN_RAD (1.5 * OTO_DEG) /* with a larger sigma, the filter mistakes gravity for acceleration */
 #define AHEAD_M_S2 2.0 /* a typical acceleration */
 #define SWING_HEIGHT_M 0.3 /* height above the ground of the axes about which the body swings on its springs */
 /* Effects of a turn that the lever arm does not explain: steering, tyres. They are constant within a turn. */
@@ -31,7 +36,10 @@
 #define SIDEWAYS_SUMMED 30
 #define RISE_S 0.95
 #define RISE_M 0.015
+#define RISE_FLOOR_M 0.01 /* of a second: axles that follow the road do not meet it at the same points */
 #define SWING_LEFT 0.4 /* share of the oscillation that remains in the mean over a second */
+#define REST_M_S 0.01
+#define REST_SWING_M 0.5 /* distance from the no-slip point about which the body swings at rest */
 #define REVERSES_M_S 8.0 /* no car reverses as fast */
 
 /*
@@ -45,12 +53,13 @@ static double learned(double power, double ratio, double least, double most)
 }
 
 /*
- * Adapts two powers until the innovations are independent: upward jolts, which accumulate in the velocity like noise
- * (aliased vibration), and slow pitch of the body relative to a path that follows the road.
+ * Adapts three powers until the innovations are independent: upward jolts, which accumulate in the velocity like noise
+ * (aliased vibration), slow pitch of the body relative to a path that follows the road, and the wander of the accelerometer.
  */
 static void learn_jolts(const struct joint_plan *plan, struct joint_filter *filter, double ratio)
 {
     filter->jolt_power = learned(filter->jolt_power, ratio, JOLT_LEAST, JOLT_MOST);
+    filter->accel_wander = learned(filter->accel_wander, ratio, ACCEL_WANDER_LEAST, ACCEL_WANDER_MOST);
     if (plan->path == JOINT_FOLLOWS) {
         filter->heave_power = learned(filter->heave_power, ratio, HEAVE_LEAST_RAD, HEAVE_MOST_RAD);
     }
@@ -118,6 +127,7 @@ bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filte
     const double ratio = innovation * innovation / (known + noise);
     const double excess = innovation * innovation - known;
     const double memory = kind == JOINT_UPWARD ? RISE_MEMORY : SCALE_MEMORY;
+    const double least = kind == JOINT_SIDEWAYS ? SIDEWAYS_SCALE_LEAST : SCALE_LEAST;
     double seen;
     sum_up(plan, filter, kind, innovation, known + noise);
     if (!(ratio < GATE_SQ)) {
@@ -128,7 +138,7 @@ bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filte
     if (known < LEARN_FROM * noise) { /* otherwise the innovation contains little information about the noise */
         seen = (excess > 0.0 ? excess : 0.0) / variance;
         channel->scale += memory * (seen - channel->scale);
-        channel->scale = channel->scale < SCALE_LEAST  ? SCALE_LEAST
+        channel->scale = channel->scale < least  ? least
                          : channel->scale > SCALE_MOST ? SCALE_MOST
                                                        : channel->scale;
         channel->usual += USUAL_MEMORY * memory * (channel->scale - channel->usual);
@@ -201,33 +211,77 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
     const double then_m_s = body->velocity_m_s.x - then.gain_m_s;
     const double scale = 1.0 + *joint_extra(filter, JOINT_SPEED_SCALE) + then.force_m_s2 * *joint_extra(filter, JOINT_WHEEL_SLIP);
     const double noise = joint_squared(plan->speed_noise_m_s) + joint_squared(0.03 * then.ahead_m_s2);
-    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(SWING_HEIGHT_M * rate.y) + joint_squared(AHEAD_M_S2 * then.unknown_s) +
+    const bool is_steady = joint_sigma(filter, JOINT_MOUNT + 1) < PITCH_KNOWN_RAD;
+    const double unknown_m_s = is_steady ? 0.0 : oto_hypot((1.0 + oto_fabs(then.ahead_m_s2)) * joint_sigma(filter, JOINT_SPEED_LAG),
+                                                          (1.0 + oto_fabs(then.force_m_s2)) * then_m_s * joint_sigma(filter, JOINT_WHEEL_SLIP));
+    const double fixed = joint_squared(unknown_m_s) + joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(SWING_HEIGHT_M * rate.y) + joint_squared(AHEAD_M_S2 * then.unknown_s) +
                          joint_squared(0.5 * block->speed_step_m_s) + joint_squared(SPEED_FLOOR_M_S);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(joint_row_of(&body->from_sensor, 0), scale));
     joint_row_put(&row, JOINT_SPEED_SCALE, then_m_s);
-    joint_row_put(&row, JOINT_SPEED_LAG, -then.ahead_m_s2);
-    joint_row_put(&row, JOINT_WHEEL_SLIP, then.force_m_s2 * then_m_s);
+    if (is_steady) {
+        joint_row_put(&row, JOINT_SPEED_LAG, -then.ahead_m_s2);
+        joint_row_put(&row, JOINT_WHEEL_SLIP, then.force_m_s2 * then_m_s);
+    }
     put_lever(&row, 0.0, scale * rate.z, -scale * rate.y);
     return joint_measure_row(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise, fixed);
 }
 
 /*
- * The unsteered axle moves sideways only by its side slip. The derivative by the mount's roll, which is proportional to the
- * small upward velocity of the body on its springs, is omitted because it depends too much on the springs.
+ * The unsteered axle moves sideways only by its side slip, in proportion to the force across that its tyres carry: by
+ * acceleration, and by gravity on a bank. The derivative of V_y by the mount's roll, which is proportional to the small upward
+ * velocity of the body on its springs, is omitted because it depends too much on the springs.
  */
 static bool measure_sideways(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body)
 {
-    const oto_vec3 v = body->velocity_m_s, rate = body->rate_rad_s;
+    const oto_vec3 v = body->velocity_m_s, rate = body->rate_rad_s, g = oto_mat3_mul_vec(body->from_sensor, filter->gravity_m_s2);
     const double noise = joint_squared(0.015) + joint_squared(0.002 * v.x);
-    const double drift_m_s = v.x * body->left_m_s2;
+    const double drift_m_s = v.x * body->left_m_s2, bank_drift_m_s = -v.x * g.y;
+    const double slip_m_s = drift_m_s * *joint_extra(filter, JOINT_SLIP) + bank_drift_m_s * *joint_extra(filter, JOINT_BANK_SLIP);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_VELOCITY, joint_row_of(&body->from_sensor, 1));
     joint_row_put(&row, JOINT_MOUNT + 2, v.x);
     put_lever(&row, -rate.z, 0.0, rate.x);
     joint_row_put(&row, JOINT_SLIP, drift_m_s);
-    return joint_measure_row(plan, filter, JOINT_SIDEWAYS, &row, -(v.y + drift_m_s * *joint_extra(filter, JOINT_SLIP)), noise,
+    joint_row_put(&row, JOINT_BANK_SLIP, bank_drift_m_s);
+    return joint_measure_row(plan, filter, JOINT_SIDEWAYS, &row, -(v.y + slip_m_s), noise,
                    joint_squared(TURNING_ASIDE_M * rate.z) + joint_squared(SWING_HEIGHT_M * rate.x) + joint_squared(DRIFT_RAD_S2_M * drift_m_s));
+}
+
+/* A part of the upward velocity of the no-slip point: so much for each unit of a state, and its derivative by the state. */
+struct lift {
+    int state;
+    double each, derivative;
+};
+enum { LIFTS = 7 };
+
+/*
+ * The springs pitch the body in proportion to the force that drives or brakes it, a little later: by acceleration, and by
+ * gravity along the road. On a road that is hardly inclined, a swing of the body looks like a slope, so that such slopes do not
+ * correct the compliance for them.
+ */
+static int lifts_on_road(const struct joint_filter *filter, const struct joint_body *body, double dt, struct lift lifts[LIFTS])
+{
+    const double *extra = filter->extra - JOINT_PITCH_COMPLIANCE;
+    const double v = body->velocity_m_s.x, lag_s = extra[JOINT_SPRING_LAG];
+    const double uphill_m_s2 = -joint_downhill(filter, body), steeper_m_s3 = (uphill_m_s2 + filter->gravity_ahead_m_s2) / dt;
+    const double jerk_m_s3 = (body->ahead_m_s2 - filter->accel_ahead_m_s2) / dt;
+    const double by_accel = v * (body->ahead_m_s2 + (0.5 * dt - lag_s) * jerk_m_s3); /* ahead_m_s2 is that of the block's middle */
+    const double by_slope = v * (uphill_m_s2 - lag_s * steeper_m_s3);
+    const double spring_rad_s = extra[JOINT_PITCH_COMPLIANCE] * jerk_m_s3 + extra[JOINT_GRADE_COMPLIANCE] * steeper_m_s3;
+    lifts[0] = (struct lift){JOINT_PITCH_COMPLIANCE, by_accel, by_accel};
+    lifts[1] = (struct lift){JOINT_GRADE_COMPLIANCE, by_slope, oto_fabs(uphill_m_s2) > SLOPE_M_S2 ? by_slope : 0.0};
+    lifts[2] = (struct lift){JOINT_SPRING_LAG, 0.0, -v * spring_rad_s};
+    lifts[3] = (struct lift){JOINT_SPEED_PITCH, v * v * v, v * v * v};
+    lifts[4] = (struct lift){JOINT_SPRING_CENTRE, spring_rad_s, spring_rad_s};
+    return 5;
+}
+
+static int lifts_on_level_path(const struct joint_filter *filter, struct lift lifts[LIFTS])
+{
+    lifts[0] = (struct lift){JOINT_PITCH_COMPLIANCE, filter->ahead_sq_m2_s3, filter->ahead_sq_m2_s3};
+    lifts[1] = (struct lift){JOINT_LEVEL_ROLL, filter->aside_sq_m2_s3, filter->aside_sq_m2_s3};
+    return 2;
 }
 
 /*
@@ -238,20 +292,19 @@ static bool measure_sideways(const struct joint_plan *plan, struct joint_filter 
 static void rise(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body, double dt)
 {
     const oto_vec3 v = body->velocity_m_s, rate = body->rate_rad_s;
-    const bool level = plan->path == JOINT_STAYS_LEVEL;
-    const double by_pitch = level ? filter->ahead_sq_m2_s3 : v.x * body->ahead_m_s2;
-    const double by_roll = level ? filter->aside_sq_m2_s3 : 0.0;
-    const double upward_m_s =
-        v.z - rate.y * *joint_extra(filter, JOINT_PITCH_CENTRE) - v.x * *joint_extra(filter, JOINT_HEAVE) -
-        by_pitch * *joint_extra(filter, JOINT_PITCH_COMPLIANCE) - by_roll * *joint_extra(filter, JOINT_LEVEL_ROLL);
+    struct lift lifts[LIFTS];
     struct joint_row row = {0};
+    double upward_m_s = v.z;
+    int count = plan->path == JOINT_STAYS_LEVEL ? lifts_on_level_path(filter, lifts) : lifts_on_road(filter, body, dt, lifts);
+    lifts[count++] = (struct lift){JOINT_HEAVE, v.x, v.x};
+    lifts[count++] = (struct lift){JOINT_PITCH_CENTRE, rate.y, rate.y};
+    for (int i = 0; i < count; i++) {
+        upward_m_s -= lifts[i].each * *joint_extra(filter, lifts[i].state);
+        joint_row_put(&row, lifts[i].state, -lifts[i].derivative * dt);
+    }
     joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(joint_row_of(&body->from_sensor, 2), dt));
     joint_row_put(&row, JOINT_MOUNT + 1, -v.x * dt);
     put_lever(&row, rate.y * dt, -rate.x * dt, 0.0);
-    joint_row_put(&row, JOINT_PITCH_CENTRE, -rate.y * dt);
-    joint_row_put(&row, JOINT_PITCH_COMPLIANCE, -by_pitch * dt);
-    joint_row_put(&row, JOINT_LEVEL_ROLL, -by_roll * dt);
-    joint_row_put(&row, JOINT_HEAVE, -v.x * dt);
     joint_sum_up(filter, JOINT_RISE, &row, upward_m_s * dt);
     filter->rise_s += dt;
     filter->rise_square_m2_s += v.x * v.x * dt;
@@ -274,7 +327,7 @@ static bool measure_upward(const struct joint_plan *plan, struct joint_filter *f
     if (filter->rise_s > RISE_S) {
         const double noise = joint_squared(RISE_M) + joint_squared(SWING_LEFT * plan->vibration_rad) * filter->rise_square_m2_s;
         filter->rise_refused =
-            !joint_measure_row(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise, 0.0);
+            !joint_measure_row(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise, joint_squared(RISE_FLOOR_M));
         begin_rise(filter);
     }
     return !filter->rise_refused;
@@ -307,26 +360,42 @@ static void come_to_rest(const struct joint_plan *plan, struct joint_filter *fil
     forget_path(filter);
 }
 
+/*
+ * At rest the no-slip point does not move, but the body may still swing, or already pitch in a start that the speed does not
+ * show yet; where the sensor sits ahead of the axle, it then moves by millimetres a second.
+ */
+static void measure_no_motion(struct joint_filter *filter, const struct joint_body *body)
+{
+    const oto_vec3 w = body->rate_rad_s;
+    const double variance = joint_squared(REST_M_S) + joint_squared(REST_SWING_M) * oto_vec3_norm_sq(w);
+    const oto_vec3 by_lever[3] = {oto_vec3_make(0.0, w.z, -w.y), oto_vec3_make(-w.z, 0.0, w.x), oto_vec3_make(w.y, -w.x, 0.0)};
+    for (int i = 0; i < 3; i++) {
+        const oto_vec3 lever_m = oto_vec3_from_array(&filter->extra[JOINT_LEVER - JOINT_PITCH_COMPLIANCE]);
+        const oto_vec3 across = joint_row_of(&body->from_sensor, i);
+        struct joint_row row = {0};
+        joint_row_put3(&row, JOINT_VELOCITY, across);
+        joint_row_put3(&row, JOINT_LEVER, by_lever[i]);
+        joint_update(filter, &row, -(oto_vec3_dot(across, filter->velocity_m_s) + oto_vec3_dot(by_lever[i], lever_m)), variance);
+    }
+}
+
 /* At rest nothing moves: the velocity is zero and the gyroscope shows its bias. */
 void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                         const struct joint_body *body)
 {
     oto_vec3 shown = oto_vec3_add_scaled(block->gyro_bias_rad_s, block->turn_rad, 1.0 / block->duration_s);
-    double velocity[3], innovation[3];
+    double innovation[3];
     const double turning = joint_gyro_rest_variance(plan, &filter->gyro, block->duration_s);
     joint_gyro_learn(&filter->gyro, shown, block->duration_s);
     come_to_rest(plan, filter);
-    oto_vec3_to_array(filter->velocity_m_s, velocity);
-    oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
+    measure_no_motion(filter, body);
     for (int i = 0; i < 3; i++) {
-        struct joint_row still = {1, {JOINT_VELOCITY + i}, {1.0}}, turn = {1, {JOINT_GYRO_BIAS + i}, {1.0}};
+        struct joint_row turn = {1, {JOINT_GYRO_BIAS + i}, {1.0}};
         const double known = joint_row_variance(filter, &turn) + turning;
-        joint_update(filter, &still, -velocity[i], joint_squared(0.01));
+        oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
         if (innovation[i] * innovation[i] < GATE_SQ * known) {
             joint_update(filter, &turn, innovation[i], turning);
         }
-        oto_vec3_to_array(filter->velocity_m_s, velocity);
-        oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
     }
     joint_measure_gravity(filter, 10.0 * GRAVITY_SIGMA_M_S2);
     begin_rise(filter);
@@ -361,6 +430,7 @@ static void lose_velocity(struct joint_filter *filter, double speed_m_s)
     forget_path(filter);
     begin_rise(filter);
     filter->lost++;
+    filter->signed_s = 0.0;
     filter->refused = 0;
     filter->rise_refused = 0;
 }
@@ -388,6 +458,7 @@ void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *fi
     if (filter->refused > REFUSED_AT_MOST && block->speeds > 0) {
         lose_velocity(filter, speed_m_s);
     }
+    filter->signed_s += taken && block->speed_is_signed && block->speeds > 0 ? block->duration_s : 0.0;
     filter->forward_s += taken && body->velocity_m_s.x > REVERSES_M_S ? block->duration_s : 0.0;
     filter->distance_m += way_m;
     filter->speed_square_m2_s += way_m * oto_fabs(body->velocity_m_s.x);

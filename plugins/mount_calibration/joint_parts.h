@@ -6,8 +6,8 @@
 
 #define GRAVITY_M_S2 9.80665
 #define GRAVITY_SIGMA_M_S2 0.03 /* variation of gravity with place, and scale error of the accelerometer */
-#define HEAVE_LEAST_RAD (0.03 * OTO_DEG)
-#define JOLT_LEAST 0.003 /* m/s² per Hz^½ */
+#define HEAVE_LEAST_RAD (0.01 * OTO_DEG)
+#define JOLT_LEAST 0.001 /* m/s² per Hz^½ */
 
 /* Motion of the body in a block, in body axes. */
 struct joint_body {
@@ -32,6 +32,7 @@ static inline double joint_squared(double x)
 void joint_forget(struct joint_filter *filter, int first, int end);
 
 /* joint_filter.c */
+double joint_downhill(const struct joint_filter *filter, const struct joint_body *body);
 struct joint_body joint_look(const struct joint_filter *filter, const struct joint_block *block,
                              double speed_before_m_s);
 

@@ -69,6 +69,8 @@ static const struct oto_param params[] = {
     F64(calibration.bank_deg, "road.bank_deg", 1, OPEN, 0, 20, 0.8, "deg", "rms of the road's bank about its mean, until it has been seen"),
     F64(calibration.road_length_m, "road.length_m", 1, OPEN, 0, 1e5, 150, "m", "over which bank is alike"),
     F64(calibration.vibration_deg, "vibration_deg", 1, RUN, 0, 5, 0.2, "deg", "rms pitch and roll of the body on its springs"),
+    F64(calibration.speed_pitch_deg, "speed_pitch_deg", 1, RUN, -5, 5, -0.04, "deg", "pitch of the body at 30 m/s by drag and lift, negative: nose up"),
+    F64(calibration.speed_pitch_sigma_deg, "speed_pitch_sigma_deg", 1, RUN, 0, 5, 0.04, "deg", "how unsure that is: on a highway it bounds the pitch"),
     F64(calibration.gyro_bias_range_rad_s, "gyro.bias_range_rad_s", 1, OPEN, 0, 1, 0.2, "rad/s", "largest bias of the gyroscope"),
     F64(calibration.gyro_noise_rad_s_rthz, "gyro.noise_rad_s_rthz", 1, OPEN, 0, 0.1, 1.7453e-4, "rad/s/Hz^.5", "noise density of the gyroscope"),
     F64(calibration.accel_bias_sigma_m_s2, "accel.bias_sigma_m_s2", 1, OPEN, 0, 5, 0.1, "m/s^2", "of the accelerometer's biases"),
@@ -245,8 +247,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct block),
     .state_bytes = sizeof(struct mountcal_state),
-    .state_version = 9,
-    .migrates_from = 9,
+    .state_version = 10,
+    .migrates_from = 10,
 };
 
 static const struct oto_plugin_ops ops = {

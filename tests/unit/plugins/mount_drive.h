@@ -200,6 +200,8 @@ static inline void mountcal_params_default(struct mountcal_params *params)
         .bank_deg = 0.8,
         .road_length_m = 150.0,
         .vibration_deg = 0.2,
+        .speed_pitch_deg = -0.04,
+        .speed_pitch_sigma_deg = 0.04,
         .gyro_bias_range_rad_s = 0.2,
         .accel_bias_sigma_m_s2 = 0.1,
         .gyro_noise_rad_s_rthz = 0.01 * OTO_DEG,
