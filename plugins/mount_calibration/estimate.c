@@ -7,7 +7,7 @@
 #define OVERHANG_M 0.8       /* no sensor of a car is further behind its unsteered axle */
 #define SHOWN_SHARE 0.2      /* of the sigma of the given position */
 #define SIGN_UNSURE 1.6      /* factor on sigma: the sign of the speed may be wrong */
-#define ABSOLUTE_TAILS 1.2   /* factor on the variance: corners and crowns differ from the assumptions */
+#define ABSOLUTE_TAILS 1.35  /* factor on the variance: corners and crowns differ from the assumptions, and springs answer the crown */
 #define REPEATABLE_TAILS 1.5 /* factor on the variance: a road's bank may persist for longer than assumed */
 #define PITCH_TAILS 1.3 /* factor on the variance: springs differ from the assumptions */
 #define UNUSUAL_TAILS 0.6 /* added to the factor 1 of the yaw, for a gyroscope whose bias wanders ten times more than assumed */
