@@ -115,6 +115,7 @@ static void begin(struct joint_filter *filter, const struct joint_block *block)
     oto_vec3 felt_m_s2 = oto_vec3_scale(block->velocity_gain_m_s, 1.0 / block->duration_s);
     oto_vec3 ahead = oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(1.0, 0.0, 0.0));
     double unsure_m_s2 = block->still ? 0.02 : 1.5, unsure_m_s = 0.05 + 0.2 * oto_fabs(block->speed_m_s);
+    struct joint_body body;
     filter->gravity_m_s2 = oto_vec3_sub(filter->accel_bias_m_s2, felt_m_s2);
     filter->velocity_m_s = oto_vec3_scale(ahead, block->speed_m_s);
     if (block->still && filter->covariance[JOINT_GYRO_BIAS][JOINT_GYRO_BIAS] > joint_squared(0.02)) {
@@ -140,6 +141,9 @@ static void begin(struct joint_filter *filter, const struct joint_block *block)
     joint_forget(filter, JOINT_RISE, JOINT_RISE + 1);
     *joint_extra(filter, JOINT_RISE) = 0.0;
     filter->rise_s = filter->rise_square_m2_s = 0.0;
+    filter->accel_ahead_m_s2 = 0.0;
+    body = joint_look(filter, block, block->speed_m_s);
+    filter->gravity_ahead_m_s2 = joint_downhill(filter, &body);
     filter->begun = 1;
 }
 

@@ -260,15 +260,15 @@ enum { LIFTS = 7 };
  * gravity along the road. On a road that is hardly inclined, a swing of the body looks like a slope, so that such slopes do not
  * correct the compliance for them.
  */
-static int lifts_on_road(const struct joint_filter *filter, const struct joint_body *body, double dt, struct lift lifts[LIFTS])
+static int lifts_on_road(struct joint_filter *filter, const struct joint_body *body, double dt, struct lift lifts[LIFTS])
 {
-    const double *extra = filter->extra - JOINT_PITCH_COMPLIANCE;
-    const double v = body->velocity_m_s.x, lag_s = extra[JOINT_SPRING_LAG];
+    const double v = body->velocity_m_s.x, lag_s = *joint_extra(filter, JOINT_SPRING_LAG);
     const double uphill_m_s2 = -joint_downhill(filter, body), steeper_m_s3 = (uphill_m_s2 + filter->gravity_ahead_m_s2) / dt;
     const double jerk_m_s3 = (body->ahead_m_s2 - filter->accel_ahead_m_s2) / dt;
     const double by_accel = v * (body->ahead_m_s2 + (0.5 * dt - lag_s) * jerk_m_s3); /* ahead_m_s2 is that of the block's middle */
     const double by_slope = v * (uphill_m_s2 - lag_s * steeper_m_s3);
-    const double spring_rad_s = extra[JOINT_PITCH_COMPLIANCE] * jerk_m_s3 + extra[JOINT_GRADE_COMPLIANCE] * steeper_m_s3;
+    const double spring_rad_s = *joint_extra(filter, JOINT_PITCH_COMPLIANCE) * jerk_m_s3 +
+                                *joint_extra(filter, JOINT_GRADE_COMPLIANCE) * steeper_m_s3;
     lifts[0] = (struct lift){JOINT_PITCH_COMPLIANCE, by_accel, by_accel};
     lifts[1] = (struct lift){JOINT_GRADE_COMPLIANCE, by_slope, oto_fabs(uphill_m_s2) > SLOPE_M_S2 ? by_slope : 0.0};
     lifts[2] = (struct lift){JOINT_SPRING_LAG, 0.0, -v * spring_rad_s};
