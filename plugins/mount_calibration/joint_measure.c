@@ -211,15 +211,15 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
     const double then_m_s = body->velocity_m_s.x - then.gain_m_s;
     const double scale = 1.0 + *joint_extra(filter, JOINT_SPEED_SCALE) + then.force_m_s2 * *joint_extra(filter, JOINT_WHEEL_SLIP);
     const double noise = joint_squared(plan->speed_noise_m_s) + joint_squared(0.03 * then.ahead_m_s2);
-    const bool is_steady = joint_sigma(filter, JOINT_MOUNT + 1) < PITCH_KNOWN_RAD;
-    const double unknown_m_s = is_steady ? 0.0 : oto_hypot((1.0 + oto_fabs(then.ahead_m_s2)) * joint_sigma(filter, JOINT_SPEED_LAG),
+    const bool is_pitch_known = joint_sigma(filter, JOINT_MOUNT + 1) < PITCH_KNOWN_RAD;
+    const double unknown_m_s = is_pitch_known ? 0.0 : oto_hypot((1.0 + oto_fabs(then.ahead_m_s2)) * joint_sigma(filter, JOINT_SPEED_LAG),
                                                           (1.0 + oto_fabs(then.force_m_s2)) * then_m_s * joint_sigma(filter, JOINT_WHEEL_SLIP));
     const double fixed = joint_squared(unknown_m_s) + joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(SWING_HEIGHT_M * rate.y) + joint_squared(AHEAD_M_S2 * then.unknown_s) +
                          joint_squared(0.5 * block->speed_step_m_s) + joint_squared(SPEED_FLOOR_M_S);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(joint_row_of(&body->from_sensor, 0), scale));
     joint_row_put(&row, JOINT_SPEED_SCALE, then_m_s);
-    if (is_steady) {
+    if (is_pitch_known) {
         joint_row_put(&row, JOINT_SPEED_LAG, -then.ahead_m_s2);
         joint_row_put(&row, JOINT_WHEEL_SLIP, then.force_m_s2 * then_m_s);
     }
