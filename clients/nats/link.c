@@ -17,7 +17,6 @@ enum {
     PING_MS = 5000,
     PINGS_OUT = 2,
     RECONNECT_WAIT_MS = 250,
-    TAKE_MS = 100,
     CONFIRM_EVERY_MS = 100,
     CONFIRM_TIMEOUT_MS = 2000,
     CLOSE_TIMEOUT_MS = 10000, /* time for the threads of libnats to end */
@@ -50,10 +49,11 @@ struct nats_link {
     struct schema schema;    /* the published schema; used by the sending thread only */
     int64_t schema_repeat_ns; /* used by the sending thread only */
     struct nats_message *sent_first, **sent_last; /* frames without a confirmation; used by the sending thread only */
+    bool is_behind; /* one of them was not sent on the newest connection; used by the sending thread only */
     size_t sent_bytes;
     int64_t confirmed_ns;
     natsStatistics *statistics; /* used by the sending thread only */
-    uint64_t connection_number; /* connection that got the unconfirmed frames; used by the sending thread only */
+    uint64_t connection_number; /* connection that gets the unconfirmed frames; used by the sending thread only */
     pthread_mutex_t lock;    /* protects the members below */
     struct schema fresh;     /* a complete schema that the sending thread takes */
     bool has_fresh, schema_is_due;
@@ -241,54 +241,61 @@ static uint64_t connection_number(const struct nats_link *link)
 static void confirm(struct nats_link *link)
 {
     const bool is_answered = link->sent_first == NULL || natsConnection_FlushTimeout(link->connection, CONFIRM_TIMEOUT_MS) == NATS_OK;
-    if (is_answered && connection_number(link) == link->connection_number) {
+    if (is_answered && !link->is_behind && connection_number(link) == link->connection_number) {
         forget_sent(link);
         link->confirmed_ns = srv_now_ns();
     }
 }
 
-/* Sends a frame; waits for a connection if necessary. False: the link is ending. */
+/* Sends a frame on the connection of the unconfirmed frames. A frame that no connection can take is counted, and that is its end. */
 static bool publish(struct nats_link *link, const struct nats_message *message)
 {
-    const struct timespec pause = {.tv_nsec = 20000000};
-    while (!is_connected(link) || natsConnection_Publish(link->connection, message->data, nats_message_payload(message),
-                                                         (int)message->bytes) != NATS_OK) {
-        if (is_ending(link)) {
-            return false;
-        }
-        (void)nanosleep(&pause, NULL);
+    if (connection_number(link) != link->connection_number) {
+        return false;
     }
-    return true;
+    const natsStatus status = natsConnection_Publish(link->connection, message->data, nats_message_payload(message), (int)message->bytes);
+    if (status == NATS_MAX_PAYLOAD) {
+        (void)pthread_mutex_lock(&link->lock);
+        link->counts.refused++;
+        (void)pthread_mutex_unlock(&link->lock);
+    }
+    return status == NATS_OK || status == NATS_MAX_PAYLOAD;
 }
 
-/* On a new connection sends the frames again that the server did not confirm on the previous one, before newer frames. */
-static void repair(struct nats_link *link)
+/*
+ * After a break sends the frames again that the server did not confirm, in their order and before newer frames. False: there is no
+ * connection, or it broke again.
+ */
+static bool repair(struct nats_link *link)
 {
     const uint64_t number = connection_number(link);
     uint64_t count = 0;
-    if (number == link->connection_number) {
-        return;
+    if (!is_connected(link)) {
+        return false;
+    }
+    if (number == link->connection_number && !link->is_behind) {
+        return true;
     }
     link->connection_number = number;
-    for (struct nats_message *message = link->sent_first; message != NULL && publish(link, message); message = message->next) {
+    const struct nats_message *message = link->sent_first;
+    for (; message != NULL && publish(link, message); message = message->next) {
         count++;
     }
+    link->is_behind = message != NULL;
     (void)pthread_mutex_lock(&link->lock);
     link->counts.resent += count;
     (void)pthread_mutex_unlock(&link->lock);
+    return !link->is_behind;
 }
 
 /* Sends a frame and keeps it until the server has confirmed it. */
 static void send_message(struct nats_link *link, struct nats_message *message)
 {
-    if (!publish(link, message)) {
-        free(message);
-        return;
-    }
     message->next = NULL;
     *link->sent_last = message;
     link->sent_last = &message->next;
     link->sent_bytes += message->bytes;
+    link->is_behind = !publish(link, message);
     (void)pthread_mutex_lock(&link->lock);
     link->counts.sent++;
     (void)pthread_mutex_unlock(&link->lock);
@@ -296,12 +303,14 @@ static void send_message(struct nats_link *link, struct nats_message *message)
 
 static void *work(void *context)
 {
+    const struct timespec pause = {.tv_nsec = 20000000};
     struct nats_link *link = context;
     while (!is_ending(link)) {
-        repair(link);
-        if (is_connected(link)) {
-            send_schema(link);
+        if (!repair(link)) {
+            (void)nanosleep(&pause, NULL);
+            continue;
         }
+        send_schema(link);
         const bool has_room = link->sent_bytes < MOST_UNCONFIRMED_BYTES;
         struct nats_message *message = has_room ? nats_queue_take(link->queue, CONFIRM_EVERY_MS) : NULL;
         if (message != NULL) {

@@ -24,6 +24,7 @@ struct nats_link_options {
 struct nats_link_counts {
     uint64_t sent;   /* number of frames; each is counted once */
     uint64_t resent; /* of these, frames that were sent again after a break, because the server had not confirmed them */
+    uint64_t refused; /* frames larger than the server's max_payload */
     uint64_t reconnects;
     bool is_connected, has_stream;
 };

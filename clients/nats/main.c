@@ -42,7 +42,7 @@ struct sender {
     bool hurry;           /* the last pass left records in the rings */
     uint64_t lost_before; /* of earlier runs */
     struct report {
-        uint64_t lost, dropped, resent, reconnects;
+        uint64_t lost, dropped, refused, resent, reconnects;
         bool is_connected, has_stream;
     } reported;
 };
@@ -139,7 +139,8 @@ static struct report make_report(struct sender *sender, struct nats_link_counts 
     nats_link_count(sender->link, sent);
     nats_queue_count(sender->queue, queued);
     return (struct report){.lost = sender->lost_before + (sender->feed != NULL ? srv_feed_lost(sender->feed) : 0),
-                           .dropped = queued->dropped,
+                           .dropped = queued->dropped + sent->refused,
+                           .refused = sent->refused,
                            .resent = sent->resent,
                            .reconnects = sent->reconnects,
                            .is_connected = sent->is_connected,
@@ -157,8 +158,12 @@ static void print_changes(const struct srv_program *program, const struct report
     if (now->has_stream && !before->has_stream) {
         srv_program_print(program, "the schema is in the stream " NATS_SCHEMA_STREAM);
     }
-    if (now->dropped > before->dropped) {
-        srv_program_print(program, "the queue is full: %" PRIu64 " frames dropped, %" PRIu64 " in all", now->dropped - before->dropped, now->dropped);
+    const uint64_t refused = now->refused - before->refused, full = now->dropped - before->dropped - refused;
+    if (full > 0) {
+        srv_program_print(program, "the queue is full: %" PRIu64 " frames dropped, %" PRIu64 " in all", full, now->dropped);
+    }
+    if (refused > 0) {
+        srv_program_print(program, "%" PRIu64 " frames are larger than the server's max_payload: dropped, %" PRIu64 " in all", refused, now->dropped);
     }
     if (now->lost > before->lost) {
         srv_program_print(program, "%" PRIu64 " records lost in the rings, %" PRIu64 " in all", now->lost - before->lost, now->lost);

@@ -17,7 +17,7 @@
 #define ZSTD_LEVEL 1
 #define LOG_FLUSH_US 200000 /* the server writes its log every 100 ms; after this time it has the inputs of the last samples */
 #define WIRE_SETTLE_NS INT64_C(2000000000) /* simulated time after the end of a recording, for topics that have stopped */
-enum { BATCH = 256, MANY_TOPICS = 1024, SHORT_RING = 64 };
+enum { BATCH = 256, MANY_TOPICS = 1024 };
 
 /* ---- channels ---- */
 
@@ -220,16 +220,7 @@ static void acknowledge(struct recording *recording)
     recording->unacknowledged = oto_lossless_acknowledge(recording->client, recording->next, recording->count) == OTO_AGAIN;
 }
 
-/* Whether the oldest records are overwritten while the world is asked to wait: many channels to list, or short rings. */
-static bool loses_history(const struct recording *recording)
-{
-    bool loses = recording->count > MANY_TOPICS;
-    for (uint32_t i = 0; i < recording->count && !loses; i++) {
-        loses = recording->rows[i].channel->capacity < SHORT_RING;
-    }
-    return loses;
-}
-
+/* Asks the world to wait for this recording before it overwrites a record that the recording has not read. */
 static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
 {
     if (recording->over_wire) {
@@ -250,16 +241,22 @@ static enum oto_status begin_lossless(struct recording *recording, struct oto_er
     return status;
 }
 
-/* The recording begins with the next samples. */
-static enum oto_status begin_fleet(struct recording *recording, struct oto_error *error)
+/*
+ * The recording begins with the next samples. Those that the rings still hold are left out: the world overwrites some of them while
+ * it is asked to wait. Over the wire the rings hold what has arrived since the subscription.
+ */
+static enum oto_status begin(struct recording *recording, struct oto_error *error)
 {
-    enum oto_status status = begin_lossless(recording, error);
-    for (uint32_t i = 0; i < recording->count && status == OTO_OK; i++) {
+    struct oto_clock clock = {0};
+    const enum oto_status status = begin_lossless(recording, error);
+    for (uint32_t i = 0; i < recording->count && status == OTO_OK && !recording->over_wire; i++) {
         recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_NOW);
     }
     if (status == OTO_OK) {
         acknowledge(recording);
     }
+    (void)oto_client_clock(recording->client, &clock);
+    recording->start_ns = clock.sim_time_ns;
     return status;
 }
 
@@ -286,12 +283,10 @@ static enum oto_status open_file(struct recording *recording, const struct recor
  */
 static enum oto_status start(struct recording *recording, const struct recording_options *options, struct oto_error *error)
 {
-    struct oto_clock clock = {0};
     enum oto_status status = choose_rows(recording, options, error);
-    const bool late = status == OTO_OK && !recording->over_wire && loses_history(recording);
-    if (status == OTO_OK && !late) {
-        status = begin_lossless(recording, error);
-        (void)oto_client_clock(recording->client, &clock);
+    const bool is_fleet = recording->count > MANY_TOPICS;
+    if (status == OTO_OK && !is_fleet) {
+        status = begin(recording, error);
     }
     if (status == OTO_OK) {
         status = open_file(recording, options, error);
@@ -302,13 +297,11 @@ static enum oto_status start(struct recording *recording, const struct recording
     if (status == OTO_OK) {
         status = add_channels(recording, error);
     }
-    if (status == OTO_OK && late) {
-        status = begin_fleet(recording, error);
-        (void)oto_client_clock(recording->client, &clock);
+    if (status == OTO_OK && is_fleet) {
+        status = begin(recording, error);
     }
-    recording->start_ns = clock.sim_time_ns;
     recording->has_end = options->for_ns > 0;
-    recording->end_ns = clock.sim_time_ns + options->for_ns;
+    recording->end_ns = recording->start_ns + options->for_ns;
     recording->flush_ns = srv_now_ns() + FLUSH_NS;
     return status;
 }
