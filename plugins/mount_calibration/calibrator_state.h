@@ -59,6 +59,7 @@ struct mountcal_verdict {
     uint32_t accepted[OTO_CALIBRATION_AXES];
     double percent;
     double seconds, distance_m;
+    double unreported_s;  /* time since the last block with a speed */
     double since_moved_s; /* time since the mount moved; negative: it has not moved */
     double doubt_s;       /* time in which IMU, speed and result contradicted each other, minus the time in which they agreed */
     double rest_s;        /* duration of the longest rest */

@@ -75,10 +75,18 @@ void joint_work(const struct joint_plan *plan, struct joint *joint)
     }
 }
 
-/*
- * When the room for kept blocks is nearly full: replays them if the mount is roughly known, otherwise drops them and
- * restarts the filter.
- */
+/* Restarts the filter from what was known before the drive, with the newer half of the kept blocks. */
+static void forget_older_half(const struct joint_plan *plan, struct joint *joint)
+{
+    const int older = joint->kept_count / 2;
+    joint->kept_count -= older;
+    memmove(joint->kept, joint->kept + older, (size_t)joint->kept_count * sizeof *joint->kept);
+    joint->replayed = 0;
+    joint->shown = joint->filter;
+    joint_filter_init(plan, plan->q_prior, plan->prior_sigma_rad, &joint->filter);
+}
+
+/* When the room for kept blocks is nearly full: replays them if the mount is roughly known, otherwise forgets the older half. */
 static void make_room(const struct joint_plan *plan, struct joint *joint)
 {
     if (joint->kept_count < LAST_REPLAY_BLOCKS || joint->replays >= REPLAYS) {
@@ -88,9 +96,7 @@ static void make_room(const struct joint_plan *plan, struct joint *joint)
         begin_replay(plan, joint);
         joint->replays = REPLAYS;
     } else {
-        joint->kept_count = 0;
-        joint->replayed = 0;
-        joint_filter_init(plan, plan->q_prior, plan->prior_sigma_rad, &joint->filter);
+        forget_older_half(plan, joint);
     }
 }
 

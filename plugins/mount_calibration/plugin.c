@@ -247,7 +247,7 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct block),
     .state_bytes = sizeof(struct mountcal_state),
-    .state_version = 10,
+    .state_version = 11,
     .migrates_from = 10,
 };
 

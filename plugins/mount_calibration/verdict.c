@@ -9,6 +9,7 @@
 #define GARAGE_REST_S 5.0
 #define LOSS_MEMORY_S 300.0
 #define LOSSES_MOST 1.5
+#define UNREPORTED_MOST_S 2.0 /* after a longer gap between speeds the distance is not known */
 #define LEVEL_JOLT_MOST 0.02 /* m/s² per Hz^½: with larger jolts the path is not level */
 #define WIDENED 1.5          /* factor on the bounds above which parts of the drive disagree */
 #define REFUTED 12.0         /* squared difference over variance that refutes a previous result */
@@ -328,12 +329,22 @@ static void check_gravity(struct mountcal_state *state, const struct joint_block
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
+/* A speed counts for the time since the previous one, so that the distance does not depend on the rate of the speeds. */
+static void add_distance(struct mountcal_verdict *verdict, const struct joint_block *block)
+{
+    const double unreported_s = verdict->unreported_s + block->duration_s;
+    verdict->unreported_s = block->speeds > 0 ? 0.0 : unreported_s;
+    if (block->speeds > 0 && !block->still && unreported_s < UNREPORTED_MOST_S) {
+        verdict->distance_m += oto_fabs(block->speed_m_s) * unreported_s;
+    }
+}
+
 static void work_on(const struct mountcal_plan *plan, struct mountcal_state *state, const struct joint_block *block)
 {
     struct mountcal_verdict *verdict = &state->verdict;
     const struct joint_filter *filter;
     verdict->seconds += block->duration_s;
-    verdict->distance_m += block->speeds > 0 && !block->still ? oto_fabs(block->speed_m_s) * block->duration_s : 0.0;
+    add_distance(verdict, block);
     joint_push_block(&plan->joint, &state->joint, block);
     filter = &state->joint.filter;
     if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {

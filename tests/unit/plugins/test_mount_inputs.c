@@ -281,6 +281,41 @@ static void D22_a_speed_that_drops_out_for_seconds_does_no_harm(void **state)
     mount_rig_close(&rig);
 }
 
+static void speed_at_4_hz(struct mount_rig *slow, struct mount_sample *sample)
+{
+    (void)sample;
+    slow->without_speed = slow->drive.n % 25 != 0;
+}
+
+static void the_distance_does_not_depend_on_the_rate_of_the_speeds(void **state)
+{
+    (void)state;
+    double distance_m[2];
+    for (int i = 0; i < 2; i++) {
+        open_city(33, GENERATOR_CITY);
+        rig.spoil = i == 0 ? NULL : speed_at_4_hz;
+        mount_rig_run(&rig, 120);
+        distance_m[i] = rig.record.distance_m;
+        mount_rig_close(&rig);
+    }
+    assert_true(distance_m[0] > 300);
+    assert_near(distance_m[1], distance_m[0], 0.02 * distance_m[0]);
+}
+
+/* The room is full after 70 s; at rest the mount is not known by then. */
+static void a_rest_of_minutes_keeps_its_last_half_minute(void **state)
+{
+    (void)state;
+    struct mount_sample sample = {.specific_force_m_s2 = {0, 0, 9.80665}};
+    open_city(33, GENERATOR_CITY);
+    for (int n = 1; n <= 100 * 170; n++) {
+        sample.t_ns = n * INT64_C(10000000);
+        mount_rig_push(&rig, &sample);
+        assert_true(n < 100 * 40 || rig.state->joint.kept_count > 300);
+    }
+    mount_rig_close(&rig);
+}
+
 static void D25_diagnostics_agree_with_what_went_in(void **state)
 {
     struct oto_mount_calibration_diagnostics_record diagnostics;
@@ -371,6 +406,8 @@ int main(void)
         cmocka_unit_test(D21_an_imu_slower_than_50_hz_is_said_so_and_not_accepted),
         cmocka_unit_test(D22_driving_in_reverse_does_not_turn_the_mount_round_with_or_without_a_sign),
         cmocka_unit_test(D22_a_speed_that_drops_out_for_seconds_does_no_harm),
+        cmocka_unit_test(the_distance_does_not_depend_on_the_rate_of_the_speeds),
+        cmocka_unit_test(a_rest_of_minutes_keeps_its_last_half_minute),
         cmocka_unit_test(D25_diagnostics_agree_with_what_went_in),
         cmocka_unit_test(D32_parameters_that_cannot_be_are_refused_with_a_sentence),
         cmocka_unit_test(the_recorded_drive_is_not_accepted_and_pitch_and_yaw_are_right),
