@@ -20,7 +20,7 @@ enum {
     CONFIRM_EVERY_MS = 100,
     CONFIRM_TIMEOUT_MS = 2000,
     CLOSE_TIMEOUT_MS = 10000, /* time for the threads of libnats to end */
-    LEAST_BUFFER_BYTES = 1,   /* buffer of libnats without a connection: frames wait in our queue instead */
+    BUFFER_BYTES = 0, /* of libnats without a connection: it would send a frame before those that repair() sends again */
     SCHEMA_REPEAT_MS = 1000, /* period of the schema if the server has no JetStream */
     MOST_SERVERS = 16,
     SUBJECT_BYTES = 512
@@ -352,7 +352,7 @@ static natsStatus set_behaviour(struct nats_link *link)
     status = status == NATS_OK ? natsOptions_SetMaxPingsOut(options, PINGS_OUT) : status;
     status = status == NATS_OK ? natsOptions_SetMaxReconnect(options, -1) : status;
     status = status == NATS_OK ? natsOptions_SetReconnectWait(options, RECONNECT_WAIT_MS) : status;
-    status = status == NATS_OK ? natsOptions_SetReconnectBufSize(options, LEAST_BUFFER_BYTES) : status;
+    status = status == NATS_OK ? natsOptions_SetReconnectBufSize(options, BUFFER_BYTES) : status;
     status = status == NATS_OK ? natsOptions_SetNoEcho(options, true) : status;
     status = status == NATS_OK ? natsOptions_SetDisconnectedCB(options, on_disconnect, link) : status;
     return status == NATS_OK ? natsOptions_SetReconnectedCB(options, on_reconnect, link) : status;
