@@ -206,7 +206,7 @@ static const struct oto_field oto_mount_calibration_fields[] = {
     OTO_CAL_(running, OTO_FIELD_U32, 1, "", "", "0 while stopped"),
     OTO_CAL_(percent, OTO_FIELD_F64, 1, "%", "", "progress to acceptance"),
     OTO_CAL_(rpy_deg, OTO_FIELD_F64, 3, "deg", "body", "estimated mount: roll, pitch, yaw"),
-    OTO_CAL_(bound_3sigma_deg, OTO_FIELD_F64, 3, "deg", "body", "3-sigma bound of each angle, 180 while unknown"),
+    OTO_CAL_(bound_3sigma_deg, OTO_FIELD_F64, 3, "deg", "body", "3-sigma bounds of a rotation about the axes x, y, z, 180 while unknown"),
     OTO_CAL_(nominal_rpy_deg, OTO_FIELD_F64, 3, "deg", "body", "nominal mount"),
     OTO_CAL_(correction_rpy_deg, OTO_FIELD_F64, 3, "deg", "sensor", "what the estimate adds to the nominal mount"),
     OTO_FIELD_CAL_(struct oto_mount_calibration_record, q_body_from_sensor, "q_body_from_sensor.w", OTO_FIELD_F64, 1, "1", "body", "estimated mount, quaternion w"),

@@ -248,7 +248,7 @@ static const struct oto_plugin_descriptor descriptor = {
     .params_bytes = sizeof(struct block),
     .state_bytes = sizeof(struct mountcal_state),
     .state_version = 11,
-    .migrates_from = 10,
+    .migrates_from = 11,
 };
 
 static const struct oto_plugin_ops ops = {

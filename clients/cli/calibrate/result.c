@@ -90,11 +90,11 @@ void calibrate_print(FILE *to, const struct oto_mount_calibration_record *result
 {
     (void)fprintf(to, "%s, %.0f %%: %s\n", calibrate_state_name(result->state), result->percent,
                   oto_calibration_reason_text(result->reason));
-    (void)fprintf(to, "  %-6s %10s %12s %12s   deg\n", "", "mount", "3-sigma", "correction");
+    (void)fprintf(to, "  %-6s %10s %12s   deg\n", "", "mount", "correction");
     for (int i = 0; i < 3; i++) {
-        (void)fprintf(to, "  %-6s %10.3f %12.3f %12.3f\n", angle_names[i], result->rpy_deg[i], result->bound_3sigma_deg[i],
-                      result->correction_rpy_deg[i]);
+        (void)fprintf(to, "  %-6s %10.3f %12.3f\n", angle_names[i], result->rpy_deg[i], result->correction_rpy_deg[i]);
     }
+    (void)fputs("  about the vehicle's axes:\n", to);
     print_axes(to, result);
     (void)fprintf(to, "  from %.1f s and %.0f m, %s; gyro bias %.3g %.3g %.3g rad/s; speed scale %.4f\n", result->seconds,
                   result->distance_m, result->method == OTO_CALIBRATION_HISTOGRAM ? "histogram" : "joint",
