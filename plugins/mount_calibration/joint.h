@@ -113,9 +113,10 @@ struct joint_channel {
 
 /* A candidate for the power of the random walk of the bias, and a filter of the rates at rest that takes it for true. */
 struct joint_power {
-    double likelihood;   /* logarithm; the powers' relative probabilities */
-    oto_vec3 rate_rad_s; /* the bias at the last window at rest */
-    double variance;     /* of one axis */
+    double likelihood;       /* logarithm; the powers' relative probabilities */
+    double apart_likelihood; /* the same with more weight on predictions from rest to rest */
+    oto_vec3 rate_rad_s;     /* the bias at the last window at rest */
+    double variance;         /* of one axis */
 };
 #define JOINT_POWERS 9
 

@@ -15,6 +15,8 @@
 #define POWER_STEP 3.1622776601683795
 #define POWER_PRIOR 0.8         /* before any rest, each further candidate is less probable by POWER_STEP to this power */
 #define OFF_MOST 25.0           /* limit of a squared distance over its variance: one jolt at rest tells little */
+#define PAUSE_WEIGHT 10.0       /* weight of a prediction from rest to rest, in those within a rest, where flicker is told from wander */
+#define FLICKERS 5e-8           /* (rad/s)²/s: a smaller power counts as the seconds show it */
 #define WINDOWS_MOST 600.0      /* weight of the older windows, as a number of windows */
 #define EARTH_SQ 2.5e-9         /* (rad/s)²: between two rests the car turns, and with it the earth's rotation in the rates */
 #define ASSUMED_WANDER 3e-9     /* (rad/s)²/s; its Allan deviation at 10 s is 21 °/h, that of an instability of 31 °/h */
@@ -32,7 +34,7 @@ void joint_gyro_init(struct joint_gyro *gyro)
 {
     *gyro = (struct joint_gyro){.since_window_s = -1.0, .road_wander = ASSUMED_WANDER};
     for (int i = 0; i < JOINT_POWERS; i++) {
-        gyro->powers[i].likelihood = -POWER_PRIOR * i * oto_log(POWER_STEP);
+        gyro->powers[i].likelihood = gyro->powers[i].apart_likelihood = -POWER_PRIOR * i * oto_log(POWER_STEP);
     }
 }
 
@@ -44,6 +46,7 @@ void joint_gyro_carry(const struct joint_gyro *from, struct joint_gyro *gyro)
     gyro->rest_wander = from->rest_wander;
     for (int i = 0; i < JOINT_POWERS; i++) {
         gyro->powers[i].likelihood = from->powers[i].likelihood;
+        gyro->powers[i].apart_likelihood = from->powers[i].apart_likelihood;
     }
 }
 
@@ -62,18 +65,33 @@ void joint_gyro_pass(struct joint_gyro *gyro, bool still, double dt)
 }
 
 /* The mean of the candidates, weighted by their probabilities. */
-static double mean_power(const struct joint_gyro *gyro)
+static double mean_power(const double likelihoods[JOINT_POWERS])
 {
-    double most = gyro->powers[0].likelihood, power = POWER_LEAST, sum = 0.0, weights = 0.0;
+    double most = likelihoods[0], power = POWER_LEAST, sum = 0.0, weights = 0.0;
     for (int i = 1; i < JOINT_POWERS; i++) {
-        most = gyro->powers[i].likelihood > most ? gyro->powers[i].likelihood : most;
+        most = likelihoods[i] > most ? likelihoods[i] : most;
     }
     for (int i = 0; i < JOINT_POWERS; i++, power *= POWER_STEP) {
-        const double weight = oto_exp(gyro->powers[i].likelihood - most);
+        const double weight = oto_exp(likelihoods[i] - most);
         weights += weight;
         sum += weight * power;
     }
     return sum / weights;
+}
+
+/*
+ * Flicker moves much more from second to second than a random walk that moves as far from rest to rest. A large power is
+ * therefore judged with more weight on the pauses between rests, but never taken for less than FLICKERS.
+ */
+static double rest_wander(const struct joint_gyro *gyro)
+{
+    double likelihoods[JOINT_POWERS], apart_likelihoods[JOINT_POWERS];
+    for (int i = 0; i < JOINT_POWERS; i++) {
+        likelihoods[i] = gyro->powers[i].likelihood;
+        apart_likelihoods[i] = gyro->powers[i].apart_likelihood;
+    }
+    const double by_seconds = mean_power(likelihoods), apart = mean_power(apart_likelihoods);
+    return by_seconds < FLICKERS ? by_seconds : apart < FLICKERS ? FLICKERS : apart;
 }
 
 /*
@@ -84,7 +102,8 @@ static void weigh_powers(struct joint_gyro *gyro, oto_vec3 rate_rad_s, bool foll
 {
     const double white_sq = WHITE_MARGIN * gyro->noise_sum / (gyro->blocks * WINDOW_S);
     const double between_s = gyro->since_window_s - WINDOW_S / 3.0; /* the mean of a window smooths its own wander */
-    const double turned_sq = gyro->since_window_s > 1.5 * WINDOW_S ? EARTH_SQ : 0.0;
+    const bool paused = gyro->since_window_s > 1.5 * WINDOW_S;
+    const double turned_sq = paused ? EARTH_SQ : 0.0;
     double power = POWER_LEAST;
     for (int i = 0; i < JOINT_POWERS; i++, power *= POWER_STEP) {
         struct joint_power *at = &gyro->powers[i];
@@ -92,13 +111,14 @@ static void weigh_powers(struct joint_gyro *gyro, oto_vec3 rate_rad_s, bool foll
         const double predicted = at->variance + power * between_s + turned_sq, total = predicted + white_sq;
         const double ratio = oto_vec3_norm_sq(off_rad_s) / total, gain = follows ? predicted / total : 1.0;
         if (follows) {
-            at->likelihood *= 1.0 - 1.0 / WINDOWS_MOST;
-            at->likelihood -= 0.5 * (3.0 * oto_log(total) + (ratio < OFF_MOST ? ratio : OFF_MOST));
+            const double unlikely = 0.5 * (3.0 * oto_log(total) + (ratio < OFF_MOST ? ratio : OFF_MOST));
+            at->likelihood = (1.0 - 1.0 / WINDOWS_MOST) * at->likelihood - unlikely;
+            at->apart_likelihood = (1.0 - 1.0 / WINDOWS_MOST) * at->apart_likelihood - (paused ? PAUSE_WEIGHT : 1.0) * unlikely;
         }
         at->rate_rad_s = oto_vec3_add_scaled(at->rate_rad_s, off_rad_s, gain);
         at->variance = gain * white_sq;
     }
-    gyro->rest_wander = mean_power(gyro);
+    gyro->rest_wander = rest_wander(gyro);
 }
 
 static void learn_wander(struct joint_gyro *gyro, oto_vec3 rate_rad_s, double dt)

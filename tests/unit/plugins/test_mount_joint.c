@@ -232,8 +232,12 @@ static void the_noise_of_the_gyroscope_is_learned_at_rest(void **state)
     assert_near(joint_gyro_noise(&plan.joint, &filter.gyro), expected, 4.0 * true_power * sqrt(1.0 / blocks));
 }
 
-/* The rate at rest of a gyroscope whose bias is a random walk, or motion in its place; blocks of a tenth of a second. */
-static void rest_a_while(const struct mountcal_plan *plan, struct joint_filter *filter, double noise, double wander, uint64_t blocks)
+/*
+ * The rate at rest of a gyroscope whose bias is a random walk, or one that is drawn back to 0 within correlation_s; or motion in
+ * its place; blocks of a tenth of a second.
+ */
+static void rest_a_while(const struct mountcal_plan *plan, struct joint_filter *filter, double noise, double wander, double correlation_s,
+                         uint64_t blocks)
 {
     const struct oto_rng_key key = oto_rng_key_make(7, "wander");
     const double dt = 0.1;
@@ -245,13 +249,13 @@ static void rest_a_while(const struct mountcal_plan *plan, struct joint_filter *
             white[axis] = noise * sqrt(dt) * oto_normal_at(key, i, 1, OTO_RNG_DOMAIN_FAULT, axis);
             step[axis] = sqrt(wander * dt) * oto_normal_at(key, i, 2, OTO_RNG_DOMAIN_FAULT, axis);
         }
-        bias_rad_s = oto_vec3_add(bias_rad_s, oto_vec3_from_array(step));
+        bias_rad_s = oto_vec3_add_scaled(oto_vec3_from_array(step), bias_rad_s, 1.0 - dt / correlation_s);
         block.turn_rad = oto_vec3_add_scaled(oto_vec3_from_array(white), bias_rad_s, dt);
         joint_filter_step(&plan->joint, filter, &block);
     }
 }
 
-static double learned_wander(double noise, double wander, uint64_t blocks)
+static double learned_wander_drawn_back(double noise, double wander, double correlation_s, uint64_t blocks)
 {
     const double none_rad[3] = {0.02, 0.02, 0.02};
     struct mountcal_params params;
@@ -261,8 +265,13 @@ static double learned_wander(double noise, double wander, uint64_t blocks)
     mountcal_params_default(&params);
     assert_ok(mountcal_prepare(&params, &plan, &error), error);
     joint_filter_init(&plan.joint, oto_quat_identity(), none_rad, &filter);
-    rest_a_while(&plan, &filter, noise, wander, blocks);
+    rest_a_while(&plan, &filter, noise, wander, correlation_s, blocks);
     return joint_gyro_wander(&filter.gyro);
+}
+
+static double learned_wander(double noise, double wander, uint64_t blocks)
+{
+    return learned_wander_drawn_back(noise, wander, 1e9, blocks);
 }
 
 /*
@@ -277,6 +286,21 @@ static void the_wander_of_the_gyroscopes_bias_is_learned_at_rest(void **state)
     assert_true(learned_wander(noise, wander, 4000) > 0.2 * wander);
     assert_near(learned_wander(noise, 0.0, 0), 3e-9, 1e-12); /* the assumption, before any rest */
     assert_true(learned_wander(noise, 0.0, 4000) < 1.5e-9); /* noise alone is not taken for wander */
+}
+
+/*
+ * A bias that is drawn back within 3 s moves from second to second as a walk of 3e-7 (rad/s)²/s, over a pause of 31 s as one of
+ * 2 σ² / 31 s = 3e-7 · 3 / 31 = 3e-8. What counts lies between, at 5e-8 or above; a true walk of 3e-7 is found as it is (one third of
+ * the 27 squares' deviation 0.27, with ten times their weight).
+ */
+static void flicker_is_told_from_wander_by_the_pauses_between_rests(void **state)
+{
+    const double noise = 0.007 * OTO_DEG, wander = 3e-7;
+    const double flicker = learned_wander_drawn_back(noise, wander, 3.0, 4000), walk = learned_wander(noise, wander, 4000);
+    (void)state;
+    assert_true(flicker >= 5e-8 && flicker < 1.3e-7);
+    assert_near(walk, wander, 4.0 * 0.27 * wander);
+    assert_true(walk > 0.3 * wander);
 }
 
 /* The noise of a second hides the wander of a second: one rest says nothing of it, and the assumption stays. */
@@ -300,6 +324,7 @@ int main(void)
         cmocka_unit_test(the_wheel_speed_may_be_late),
         cmocka_unit_test(the_noise_of_the_gyroscope_is_learned_at_rest),
         cmocka_unit_test(the_wander_of_the_gyroscopes_bias_is_learned_at_rest),
+        cmocka_unit_test(flicker_is_told_from_wander_by_the_pauses_between_rests),
         cmocka_unit_test(one_rest_does_not_show_that_a_noisy_gyroscope_is_steady),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
