@@ -47,8 +47,8 @@ ODOMETER_NOISE = {"noise": {"sigma_m_s": 0.05}, "scale": {"sigma_m_s": 0.05},
                   "encoder": {"sigma_m_s": 0.001, "coloured_sigma_m_s": 0.0008, "coloured_tau_s": 5, "window_s": 0.02, "tick_m": 0.0203,
                               "gate": 0.9999}}
 # On a level road without springs the constraint holds exactly; on springs the body also swings up and down.
-CONSTRAINT = {"level": {"sigma_m_s": 0.0005, "angle_sigma_deg": 0, "compliance_sigma_deg_s2_m": 0},
-              "springs": {"sigma_m_s": [0.001, 0.02], "angle_sigma_deg": 0.2, "compliance_sigma_deg_s2_m": 0.3}}
+CONSTRAINT = {"level": {"sigma_m_s": 0.0002, "angle_sigma_deg": 0, "compliance_sigma_deg_s2_m": 0},
+              "springs": {"sigma_m_s": [0.0007, 0.015], "angle_sigma_deg": 0.2, "compliance_sigma_deg_s2_m": 0.3}}
 SCALE_AND_SLIP = {"noise": {"scale_sigma": 0, "slip_sigma_percent_m_s2": 0}, "scale": {"scale_sigma": 0.01, "slip_sigma_percent_m_s2": 0},
                   "encoder": {"scale_sigma": 0.01, "slip_sigma_percent_m_s2": 0.3}}
 AIDS = ("odometer", "odometer+fixes", "odometer+constraint", "odometer+standstill", "odometer+standstill+fixes",

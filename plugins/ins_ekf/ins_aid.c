@@ -229,20 +229,6 @@ static oto_vec3 velocity_of_point(const struct ins_plan *plan, const struct past
     return oto_vec3_add(imu, oto_vec3_cross(past->rate_body_rad_s, lever_m));
 }
 
-/* Adds the derivatives, by the biases, of `factor` times the specific force of force_at along a body axis. */
-static void add_force_row(const struct ins_plan *plan, const struct past *past, oto_vec3 lever_m, uint32_t axis,
-                          double factor, double *h)
-{
-    const oto_vec3 rate = past->rate_body_rad_s;
-    const oto_mat3 by_rate = oto_mat3_add(oto_mat3_skew(oto_vec3_cross(rate, lever_m)),
-                                          oto_mat3_mul(oto_mat3_skew(rate), oto_mat3_skew(lever_m)));
-    const oto_mat3 by_gyro_bias = oto_mat3_mul(by_rate, plan->body_from_sensor);
-    for (uint32_t i = 0; i < 3; i++) {
-        h[INS_BA + i] -= factor * plan->body_from_sensor.m[axis][i];
-        h[INS_BG + i] += factor * by_gyro_bias.m[axis][i];
-    }
-}
-
 /* ---- odometer ---- */
 
 static void hear_standstill(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, double speed_m_s)
@@ -366,7 +352,10 @@ static bool is_due(int64_t last_ns, int64_t now_ns, double rate_hz)
 /*
  * The nonholonomic point moves along the road, and the angle between body and path depends on the specific force: v_y = a_y
  * v_x and v_z = a_z v_x with a = angle + compliance · force. For a_y this is the force to the left (side slip of the tyres),
- * for a_z the force ahead (pitch on the springs).
+ * for a_z the force ahead (pitch on the springs). The force is as measured, with the unknown bias b of the accelerometer, and
+ * the angle is that at which it reads 0: compliance · b is a part of it. With the estimated bias taken off, the product of the
+ * errors of compliance and bias, several mm/s at first, would be missing in the row, and an estimated compliance that is only
+ * noise would seem to show the bias, and by it the roll.
  */
 static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *state)
 {
@@ -375,7 +364,9 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
     const double *sigma = plan->params.nonholonomic_sigma_m_s;
     const struct past past = past_of(plan, state, state->time_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->nonholonomic_body_m, j);
-    const oto_vec3 force = force_at(plan, state, state->time_ns, &past, plan->nonholonomic_body_m);
+    const oto_vec3 unbiased = force_at(plan, state, state->time_ns, &past, plan->nonholonomic_body_m);
+    const oto_vec3 found = oto_vec3_sub(state->accel_bias, plan->accelerometer.bias_u);
+    const oto_vec3 force = oto_vec3_add(unbiased, oto_mat3_mul_vec(plan->body_from_sensor, found));
     const oto_mat3 turn_noise = ins_turn_noise(plan, plan->nonholonomic_body_m);
     const double across[2] = {velocity.y, velocity.z}, along[2] = {force.y, force.x};
     memset(row.jacobian, 0, 2 * INS_STATES * sizeof *row.jacobian);
@@ -388,8 +379,6 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
         for (uint32_t s = 0; s < INS_STATES; s++) {
             h[s] = j[(1 + i) * INS_STATES + s] - angle * j[s];
         }
-        const double factor = -ins_aid(state, INS_COMPLIANCE + i) * velocity.x;
-        add_force_row(plan, &past, plan->nonholonomic_body_m, 1 - i, factor, h);
         h[INS_ANGLE + i] = -velocity.x;
         h[INS_COMPLIANCE + i] = -velocity.x * along[i];
         row.innovation[i] = angle * velocity.x - across[i];

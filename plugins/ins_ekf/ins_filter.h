@@ -24,8 +24,8 @@ enum {
     INS_FIX_SPEED = 19,  /* the same for the receiver's velocity */
     INS_COLOURED = 22,   /* correlated error of the odometer, m/s */
     INS_SLIP = 23,       /* slip per specific force while driving and while braking, 1/(m/s²) */
-    INS_ANGLE = 25,      /* angles of the path to the body without acceleration: v_y / v_x, v_z / v_x */
-    INS_COMPLIANCE = 27, /* change of these angles per leftward and forward acceleration, 1/(m/s²) */
+    INS_ANGLE = 25,      /* angles of the path to the body, v_y / v_x and v_z / v_x, where the accelerometer reads 0 across and along */
+    INS_COMPLIANCE = 27, /* change of these angles per leftward and forward specific force, 1/(m/s²) */
     INS_OFFSET = 29,     /* offset of the barometer's height, m */
     INS_FLOW = 30,       /* share of the dynamic pressure that the barometer reads */
     INS_HEADING = 31,    /* correlated error of the magnetometer's heading, rad */

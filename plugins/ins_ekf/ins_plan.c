@@ -138,9 +138,11 @@ static void plan_aids(struct ins_plan *plan, bool has_barometer)
     set_aids(plan, INS_FIX_SPEED, 3, gnss, p->gnss_velocity_tau_s);
     set_aids(plan, INS_COLOURED, 1, odometer * p->odometer_coloured_sigma_m_s, p->odometer_coloured_tau_s);
     set_aids(plan, INS_SLIP, 2, odometer * 0.01 * p->odometer_slip_sigma_percent_m_s2, 0.0);
-    set_aids(plan, INS_ANGLE, 2, constraint * p->nonholonomic_angle_sigma_deg, 0.0);
-    set_aids(plan, INS_COMPLIANCE, 1, constraint * compliance[0], 0.0);
-    set_aids(plan, INS_COMPLIANCE + 1, 1, constraint * compliance[1], 0.0);
+    for (uint32_t i = 0; i < 2; i++) { /* the angle is that at which the accelerometer reads 0: with compliance · bias */
+        const double by_bias_deg = compliance[i] * p->accelerometer.bias_sigma_u;
+        set_aids(plan, INS_ANGLE + i, 1, constraint * oto_hypot(p->nonholonomic_angle_sigma_deg, by_bias_deg), 0.0);
+        set_aids(plan, INS_COMPLIANCE + i, 1, constraint * compliance[i], 0.0);
+    }
     set_aids(plan, INS_HEADING, 1, (plan->has_magnetometer ? OTO_DEG : 0.0) * p->magnetometer_coloured_sigma_deg,
              p->magnetometer_coloured_tau_s);
     set_aids(plan, INS_OFFSET, 1, air * OFFSET_SIGMA_M, 0.0);

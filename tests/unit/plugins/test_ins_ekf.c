@@ -242,8 +242,8 @@ static void each_aid_has_its_derivatives(void **unused)
             set_moving(&rig);
             plus = minus = middle = *state_of(&rig);
             plus.nonholonomic_ns = minus.nonholonomic_ns = middle.nonholonomic_ns = INT64_MIN;
-            if (row == INS_ROW_ODOMETER && j >= INS_BG && j < INS_AID) { /* the slip does not show the biases */
-                for (uint32_t k = INS_SLIP - INS_AID; k < INS_SLIP - INS_AID + 2; k++) {
+            for (uint32_t k = INS_SLIP - INS_AID; j >= INS_BG && j < INS_AID && k < INS_COMPLIANCE - INS_AID + 2; k++) {
+                if (k < INS_SLIP - INS_AID + 2 || k >= INS_COMPLIANCE - INS_AID) { /* slip and compliance do not show the biases */
                     plus.aids[k] = minus.aids[k] = middle.aids[k] = 0;
                 }
             }
@@ -757,6 +757,43 @@ static void the_constraint_learns_the_angle_of_the_body(void **unused)
     mini_close(&rig.host);
 }
 
+/*
+ * The angle of the constraint is that at which the accelerometer reads 0, so that compliance times bias is in it. What is found of the bias
+ * moves no innovation, and a compliance that is wrong shows nothing of the bias.
+ */
+static void the_constraint_shows_no_bias_of_the_accelerometer(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "nonholonomic.rate_hz", 10);
+    mini_set(&rig.host, "nonholonomic.angle_sigma_deg", 0);
+    mini_set(&rig.host, "nonholonomic.compliance_sigma_deg_s2_m", 0.5);
+    mini_set(&rig.host, "accelerometer.bias_sigma_m_s2", 0.04);
+    mini_start(&rig.host);
+    assert_near(plan_of(&rig)->aids[INS_ANGLE - INS_AID].sigma, 0.5 * 0.04 * OTO_DEG, 1e-12);
+    assert_near(plan_of(&rig)->aids[INS_ANGLE + 1 - INS_AID].sigma, 0.5 * 0.04 * OTO_DEG, 1e-12);
+    set_moving(&rig);
+    struct ins_state one = *state_of(&rig);
+    one.nonholonomic_ns = INT64_MIN;
+    for (uint32_t i = 0; i < 3; i++) {
+        one.p[(INS_BA + i) * (INS_STATES + 1)] = 0.04 * 0.04;
+    }
+    struct ins_state other = one;
+    other.accel_bias = oto_vec3_add(one.accel_bias, oto_vec3_make(0.05, -0.03, 0.02));
+    const struct ins_state before = other;
+    ins_say_what_holds(plan_of(&rig), &one);
+    ins_say_what_holds(plan_of(&rig), &other);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_near(other.rows[INS_ROW_NONHOLONOMIC].innovation[i], one.rows[INS_ROW_NONHOLONOMIC].innovation[i], 1e-12);
+    }
+    assert_near(oto_vec3_norm(oto_vec3_sub(other.accel_bias, before.accel_bias)), 0.0, 0.0);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_near(other.p[(INS_BA + i) * (INS_STATES + 1)], before.p[(INS_BA + i) * (INS_STATES + 1)], 0.0);
+    }
+    mini_close(&rig.host);
+}
+
 /* An encoder shows the first centimetres of a drive late. */
 static void a_standstill_that_the_velocity_contradicts_is_gated(void **unused)
 {
@@ -1127,6 +1164,7 @@ int main(void)
         cmocka_unit_test(the_velocity_of_a_fix_is_used_where_it_has_one),
         cmocka_unit_test(a_barometer_shows_changes_of_the_height),
         cmocka_unit_test(the_constraint_learns_the_angle_of_the_body),
+        cmocka_unit_test(the_constraint_shows_no_bias_of_the_accelerometer),
         cmocka_unit_test(a_standstill_that_the_velocity_contradicts_is_gated),
         cmocka_unit_test(a_speed_shows_nothing_of_the_heading),
         cmocka_unit_test(rest_gives_tilt_heading_and_gyroscope_bias),
