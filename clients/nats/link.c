@@ -247,19 +247,19 @@ static void confirm(struct nats_link *link)
     }
 }
 
-/* Sends a frame on the connection of the unconfirmed frames. A frame that no connection can take is counted, and that is its end. */
-static bool publish(struct nats_link *link, const struct nats_message *message)
+/* Sends a frame on the connection of the unconfirmed frames. NATS_MAX_PAYLOAD: the server takes no frame so large. */
+static natsStatus publish(const struct nats_link *link, const struct nats_message *message)
 {
-    if (connection_number(link) != link->connection_number) {
-        return false;
-    }
-    const natsStatus status = natsConnection_Publish(link->connection, message->data, nats_message_payload(message), (int)message->bytes);
-    if (status == NATS_MAX_PAYLOAD) {
-        (void)pthread_mutex_lock(&link->lock);
-        link->counts.refused++;
-        (void)pthread_mutex_unlock(&link->lock);
-    }
-    return status == NATS_OK || status == NATS_MAX_PAYLOAD;
+    return connection_number(link) != link->connection_number
+               ? NATS_CONNECTION_DISCONNECTED
+               : natsConnection_Publish(link->connection, message->data, nats_message_payload(message), (int)message->bytes);
+}
+
+static void count(struct nats_link *link, uint64_t *counter, uint64_t more)
+{
+    (void)pthread_mutex_lock(&link->lock);
+    *counter += more;
+    (void)pthread_mutex_unlock(&link->lock);
 }
 
 /*
@@ -269,7 +269,7 @@ static bool publish(struct nats_link *link, const struct nats_message *message)
 static bool repair(struct nats_link *link)
 {
     const uint64_t number = connection_number(link);
-    uint64_t count = 0;
+    uint64_t resent = 0, refused = 0;
     if (!is_connected(link)) {
         return false;
     }
@@ -277,28 +277,34 @@ static bool repair(struct nats_link *link)
         return true;
     }
     link->connection_number = number;
-    const struct nats_message *message = link->sent_first;
-    for (; message != NULL && publish(link, message); message = message->next) {
-        count++;
+    natsStatus status = NATS_OK;
+    for (const struct nats_message *message = link->sent_first; message != NULL && status == NATS_OK; message = message->next) {
+        status = publish(link, message);
+        resent += status == NATS_OK;
+        refused += status == NATS_MAX_PAYLOAD;
+        status = status == NATS_MAX_PAYLOAD ? NATS_OK : status;
     }
-    link->is_behind = message != NULL;
-    (void)pthread_mutex_lock(&link->lock);
-    link->counts.resent += count;
-    (void)pthread_mutex_unlock(&link->lock);
+    link->is_behind = status != NATS_OK;
+    count(link, &link->counts.resent, resent);
+    count(link, &link->counts.refused, refused);
     return !link->is_behind;
 }
 
 /* Sends a frame and keeps it until the server has confirmed it. */
 static void send_message(struct nats_link *link, struct nats_message *message)
 {
+    const natsStatus status = publish(link, message);
+    if (status == NATS_MAX_PAYLOAD) {
+        count(link, &link->counts.refused, 1);
+        free(message);
+        return;
+    }
     message->next = NULL;
     *link->sent_last = message;
     link->sent_last = &message->next;
     link->sent_bytes += message->bytes;
-    link->is_behind = !publish(link, message);
-    (void)pthread_mutex_lock(&link->lock);
-    link->counts.sent++;
-    (void)pthread_mutex_unlock(&link->lock);
+    link->is_behind = status != NATS_OK;
+    count(link, &link->counts.sent, 1);
 }
 
 static void *work(void *context)
