@@ -114,6 +114,16 @@ class Recordings(OtolithCase):
         self.record_run()
         self.assertEqual(self.verify(), first)
 
+    def test_a_recording_begins_with_the_next_samples(self):
+        self.start("--start-paused")
+        self.otolith("step", 100)
+        recorder = subprocess.Popen([OTOLITH, "record", "car/motion", "-o", str(self.file), "--for", "10ms", "--json"], env=self.environment,
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.until(self.file.exists, "the recording")
+        self.otolith("step", 10)
+        done = json.loads(recorder.communicate(timeout=PATIENCE_S)[0])
+        self.assertEqual((recorder.returncode, done["samples"], done["lost"]), (0, 10, 0))
+
     def test_inputs_of_a_live_world_are_applied_again(self):
         self.start("--log", str(self.path / "run.log"))
         self.otolith("set", "car/imu", "accelerometer.constant_bias_m_s2", "[1, 0, 0]")
