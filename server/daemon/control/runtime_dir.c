@@ -14,7 +14,9 @@
 #define LISTEN_BACKLOG 128
 #define CLAIM_ATTEMPTS 8
 
-static const char *const contents[] = {"control.sock", "pub.ipc", "server.json", "server.json.new"};
+#define NEW_SOCKET "control.new" /* the control socket until it listens; not longer than its final name */
+
+static const char *const contents[] = {"control.sock", NEW_SOCKET, "pub.ipc", "server.json", "server.json.new"};
 
 /* Opens a directory that only this user may access. AGAIN: another process has removed the directory. */
 static enum oto_status open_private(int parent, const char *name, const char *shown, int *fd, struct oto_error *error)
@@ -219,17 +221,23 @@ enum oto_status srv_runtime_dir_write(const struct srv_runtime_dir *dir, const c
     return OTO_OK;
 }
 
+/* Clients take a socket that refuses them for that of a dead server, so the socket gets its name when it listens. */
+static bool listen_then_name(const struct srv_runtime_dir *dir, int fd, const struct sockaddr_un *address)
+{
+    return bind(fd, (const struct sockaddr *)address, sizeof *address) == 0 && chmod(address->sun_path, 0600) == 0 &&
+           listen(fd, LISTEN_BACKLOG) == 0 && renameat(dir->dir_fd, NEW_SOCKET, dir->dir_fd, "control.sock") == 0;
+}
+
 int srv_runtime_dir_listen(const struct srv_runtime_dir *dir, struct oto_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (!srv_runtime_dir_path(dir, "control.sock", address.sun_path, sizeof address.sun_path)) {
+    if (!srv_runtime_dir_path(dir, NEW_SOCKET, address.sun_path, sizeof address.sun_path)) {
         (void)oto_fail(error, OTO_LIMIT, "the socket path %s/control.sock is too long", dir->path);
         return -1;
     }
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 || chmod(address.sun_path, 0600) != 0 ||
-        listen(fd, LISTEN_BACKLOG) != 0) {
-        (void)oto_fail(error, OTO_IO, "the control socket %s cannot be opened: %s", address.sun_path, strerror(errno));
+    if (fd < 0 || !listen_then_name(dir, fd, &address)) {
+        (void)oto_fail(error, OTO_IO, "the control socket %s/control.sock cannot be opened: %s", dir->path, strerror(errno));
         if (fd >= 0) {
             (void)close(fd);
         }

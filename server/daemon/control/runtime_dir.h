@@ -32,7 +32,7 @@ int srv_runtime_dir_path(const struct srv_runtime_dir *dir, const char *name, ch
 /* Replaces a file as a whole (0600): readers see the old text or the new one. */
 enum oto_status srv_runtime_dir_write(const struct srv_runtime_dir *dir, const char *name, const char *text,
                                       struct oto_error *error);
-/* Binds and listens on control.sock; returns the descriptor, -1 with an error. */
+/* Makes control.sock, which listens from its first moment; returns the descriptor, -1 with an error. */
 int srv_runtime_dir_listen(const struct srv_runtime_dir *dir, struct oto_error *error);
 
 #endif

@@ -1,8 +1,21 @@
+/* The runtime directory of a server. listen() is ours here: it looks whether clients could have found the socket before it. */
 #include "oto_test.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include "attach/runtime.h"
 #include "daemon/control/runtime_dir.h"
+
+static char control_socket[128]; /* "": nobody asks */
+static bool named_before_it_listened;
+
+int listen(int fd, int backlog)
+{
+    named_before_it_listened = control_socket[0] != 0 && access(control_socket, F_OK) == 0;
+    return (int)syscall(SYS_listen, fd, backlog);
+}
 
 struct fixture {
     char root[64];
@@ -81,6 +94,30 @@ static void what_a_dead_server_left_is_replaced(void **state)
     srv_runtime_dir_release(&dir);
 }
 
+/* A client that connects before listen() is refused, and says that no world is running. */
+static void the_control_socket_is_found_only_when_it_listens(void **state)
+{
+    struct srv_runtime_dir dir;
+    struct oto_error error = {0};
+    struct stat facts;
+    (void)state;
+    assert_ok(srv_runtime_dir_claim("demo", &dir, &error), error);
+    assert_true(srv_runtime_dir_path(&dir, "control.sock", control_socket, sizeof control_socket));
+    const int fd = srv_runtime_dir_listen(&dir, &error);
+    assert_true(fd >= 0);
+    assert_false(named_before_it_listened);
+    assert_int_equal(stat(control_socket, &facts), 0);
+    assert_int_equal(facts.st_mode & 07777, 0600);
+    int64_t pid = 0;
+    const int client = oto_runtime_connect(control_socket, 1000, &pid);
+    assert_true(client >= 0);
+    assert_int_equal(pid, getpid());
+    control_socket[0] = 0;
+    (void)close(client);
+    (void)close(fd);
+    srv_runtime_dir_release(&dir);
+}
+
 static void a_symlink_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -136,6 +173,7 @@ int main(void)
         in_root(it_is_private_and_removed_at_the_end),
         in_root(a_second_server_of_the_name_is_refused),
         in_root(what_a_dead_server_left_is_replaced),
+        in_root(the_control_socket_is_found_only_when_it_listens),
         in_root(a_symlink_is_refused),
         in_root(a_directory_that_others_may_enter_is_refused),
         in_root(a_path_too_long_for_a_socket_is_refused),
