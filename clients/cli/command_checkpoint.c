@@ -219,9 +219,23 @@ static enum oto_status save_for_branch(struct branch *branch, char *world, size_
     return status;
 }
 
+/* The branch starts paused: one that runs as fast as it can could end before it is attached. */
+static enum oto_status attach_and_resume(struct server_process *server, const char *name, struct oto_error *error)
+{
+    struct oto_reply reply;
+    struct oto_client *client = server_attach(server, name, error);
+    if (client == NULL) {
+        return OTO_NOT_FOUND;
+    }
+    const bool steps = __atomic_load_n(&oto_client_header(client)->mode, __ATOMIC_RELAXED) == OTO_MODE_STEP;
+    const enum oto_status status = steps ? OTO_OK : oto_control_resume(client, &reply, error);
+    oto_client_close(client);
+    return status;
+}
+
 static int start_branch(struct branch *branch, char *world, char *checkpoint, uint64_t tick)
 {
-    static char restore[] = "--restore", name[] = "--name", program[] = "otolithd";
+    static char restore[] = "--restore", name[] = "--name", paused[] = "--start-paused", program[] = "otolithd";
     char *arguments[2 * BRANCH_ARGUMENTS + 8] = {program};
     struct server_process server = {0};
     struct oto_error error = {0};
@@ -236,17 +250,16 @@ static int start_branch(struct branch *branch, char *world, char *checkpoint, ui
     arguments[count++] = checkpoint;
     arguments[count++] = name;
     arguments[count++] = (char *)(uintptr_t)branch->name;
+    arguments[count++] = paused;
     arguments[count++] = world;
     if (server_start(&server, arguments, &error) != OTO_OK) {
         return cli_say(&error);
     }
-    struct oto_client *client = server_attach(&server, branch->name, &error);
-    if (client == NULL) {
+    if (attach_and_resume(&server, branch->name, &error) != OTO_OK) {
         (void)cli_say(&error);
         server_stop(&server);
         return CLI_FAILED;
     }
-    oto_client_close(client);
     cli_print_line(stdout, "world '%s' starts at tick %" PRIu64 " (pid %ld)", branch->name, tick, (long)server.pid);
     (void)fflush(stdout);
     while (branch->stay && !server_ended(&server)) {

@@ -96,6 +96,14 @@ static bool ended_in_order(const struct run *run)
     return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING;
 }
 
+/* A world in mode `step` is advanced by steps. OTO_OK also if the run is over already: a replay without ticks, a crash. */
+static enum oto_status resume(struct run *run, struct oto_error *error)
+{
+    struct oto_reply reply;
+    const enum oto_status status = run->options->step_mode ? OTO_OK : oto_control_resume(run->client, &reply, error);
+    return status != OTO_OK && oto_client_run_is_over(run->client) ? OTO_OK : status;
+}
+
 /* Requests the steps of a world in mode `step` with --for, as many at a time as the rings can hold. */
 static enum oto_status step_on(struct run *run, struct oto_error *error)
 {
@@ -149,7 +157,6 @@ static uint64_t drain(struct run *run)
  */
 static enum oto_status reattach(struct run *run, struct oto_error *error)
 {
-    struct oto_reply reply;
     while (drain(run) > 0) {
         /* reads the remaining samples of the run that has ended */
     }
@@ -164,10 +171,7 @@ static enum oto_status reattach(struct run *run, struct oto_error *error)
     if (status == OTO_OK) {
         status = run_recording_resume(&run->options->mcap, error);
     }
-    if (status == OTO_OK && !run->options->step_mode) {
-        status = oto_control_resume(run->client, &reply, error);
-    }
-    return status;
+    return status == OTO_OK ? resume(run, error) : status;
 }
 
 static int finish_view(struct run *run, bool terminal, int code)
@@ -281,7 +285,6 @@ static int report(struct run *run, int code)
 static int run_attached(struct run *run)
 {
     struct oto_error error = {0};
-    struct oto_reply reply;
     int code = CLI_OK;
     bool interrupted = false;
     if (open_view(run, &error) != OTO_OK ||
@@ -297,11 +300,7 @@ static int run_attached(struct run *run)
         if (!run->options->quiet && isatty(STDOUT_FILENO)) {
             print_hints(run->client);
         }
-        if (!run->options->step_mode && oto_control_resume(run->client, &reply, &error) != OTO_OK) {
-            code = cli_say(&error);
-        } else {
-            code = watch(run);
-        }
+        code = resume(run, &error) == OTO_OK ? watch(run) : cli_say(&error);
         interrupted = cli_interrupted();
     }
     stop(run);

@@ -164,11 +164,20 @@ static bool read_line(struct srv_replay *replay)
     return true;
 }
 
+/* A log without ticks is at its end before the world, which began paused, is resumed. */
+static bool waits_for_resume(const struct srv_replay *replay)
+{
+    const struct oto_segment_header *header = srv_engine_segment(replay->engine);
+    const uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
+    const uint32_t mode = __atomic_load_n(&header->mode, __ATOMIC_ACQUIRE);
+    return state == OTO_SERVER_INIT || (state == OTO_SERVER_PAUSED && mode != OTO_MODE_STEP);
+}
+
 static bool finish(struct srv_replay *replay)
 {
     const struct srv_command stop = {.kind = SRV_COMMAND_STOP};
     srv_engine_allow(replay->engine, replay->last_tick);
-    if (tick_now(replay) >= replay->last_tick) {
+    if (tick_now(replay) >= replay->last_tick && !waits_for_resume(replay)) {
         replay->stopped = true;
         (void)srv_command_queue_send(replay->command_queue, &stop, NULL, NULL);
     }

@@ -245,6 +245,10 @@ class Replays(OtolithCase):
         again, said = self.replay()
         self.assertIn("replayed 0 ticks and 0 actions: the same as logged", said)
         self.assert_same(again)
+        paused = self.start("told", "--replay", self.log, "--start-paused")  # it ends after its resume, also without a tick to make
+        self.otolith("resume")
+        self.assertIn("replayed 0 ticks", paused.communicate(timeout=PATIENCE_S)[1])
+        self.assertEqual(paused.returncode, 0)
 
     def test_a_run_that_went_back_to_a_checkpoint_has_a_log_of_its_own(self):
         saved = self.path / "saved.ckpt"
