@@ -92,8 +92,8 @@ static void silent_connections_lose_their_place(void **state)
     assert_well(f);
 }
 
-/* This program again, as a reader: it attaches, wakes on ticks, and reads until it is ended. */
-static int read_for_ever(bool lossless)
+/* This program again, as a reader: it attaches, says so on `ready`, wakes on ticks, and reads until it is ended. */
+static int read_for_ever(bool lossless, int ready)
 {
     struct oto_error error = {0};
     struct oto_client *client = NULL;
@@ -106,6 +106,9 @@ static int read_for_ever(bool lossless)
         return 1;
     }
     struct oto_reader reader = oto_reader_make(imu, OTO_READ_FROM_NOW);
+    if (write(ready, "r", 1) != 1) {
+        return 1;
+    }
     struct oto_sample_head head;
     struct oto_imu_record record;
     struct oto_clock clock = {0};
@@ -122,13 +125,20 @@ static int read_for_ever(bool lossless)
     }
 }
 
+/* Returns when the reader reads; a lossless one has been accepted as such. */
 static pid_t spawn_reader(const char *how)
 {
-    char *argv[] = {(char[]){"/proc/self/exe"}, (char *)(uintptr_t)how, NULL};
-    char path[512] = "";
+    int ready[2];
+    char end[16], path[512] = "", said;
+    assert_int_equal(pipe(ready), 0);
+    (void)snprintf(end, sizeof end, "%d", ready[1]);
+    char *argv[] = {(char[]){"/proc/self/exe"}, (char *)(uintptr_t)how, end, NULL};
     assert_true(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
     pid_t pid = 0;
     assert_int_equal(posix_spawn(&pid, path, NULL, NULL, argv, environ), 0);
+    (void)close(ready[1]);
+    assert_int_equal(read(ready[0], &said, 1), 1);
+    (void)close(ready[0]);
     return pid;
 }
 
@@ -212,8 +222,8 @@ static void descriptors_of_the_server_come_back(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
-        return read_for_ever(strcmp(argv[1], "--lossless") == 0);
+    if (argc > 2) {
+        return read_for_ever(strcmp(argv[1], "--lossless") == 0, atoi(argv[2]));
     }
     const struct CMUnitTest tests[] = {
         with(a_thousand_clients_are_told_so_and_the_world_goes_on, set_up),

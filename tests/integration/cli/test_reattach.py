@@ -120,11 +120,11 @@ class Reattach(unittest.TestCase):
         screen, terminal = pty.openpty()
         self.pipes += [screen, terminal]
         os.set_blocking(screen, False)
-        self.spawn("shm", OTOLITH, "echo", "again/car/imu", "--csv")
-        self.spawn("nng", OTOLITH, "echo", "again/car/imu", "--csv", "--via", "nng")
-        self.spawn("remote", OTOLITH, "echo", "again/car/imu", "--csv", "--connect", url)
-        self.spawn("hz", OTOLITH, "hz", "car/imu", "--window", "200ms", "-n", "1000000")
-        self.spawn("top", OTOLITH, "top", out=terminal)
+        self.spawn("shm", OTOLITH, "echo", "again/car/imu", "--csv", "--wait", "5min")
+        self.spawn("nng", OTOLITH, "echo", "again/car/imu", "--csv", "--via", "nng", "--wait", "5min")
+        self.spawn("remote", OTOLITH, "echo", "again/car/imu", "--csv", "--connect", url, "--wait", "5min")
+        self.spawn("hz", OTOLITH, "hz", "car/imu", "--window", "200ms", "-n", "1000000", "--wait", "5min")
+        self.spawn("top", OTOLITH, "top", "--wait", "5min", out=terminal)
         echoes = ("shm", "nng", "remote")
         drawn = bytearray()
 
@@ -151,8 +151,8 @@ class Reattach(unittest.TestCase):
         self.until(top_draws, "a view of the next run")
         self.assertTrue(all(process.poll() is None for process in self.processes))
         self.assertEqual(breaks(self.rows("shm")), [])  # neither a gap nor a sample twice
-        for name in ("nng", "remote"):  # unsent frames of the publisher are lost; repeated ticks have the new epoch
-            self.assertEqual(len(breaks(self.rows(name))), 1)
+        for name in ("nng", "remote"):  # unsent frames of the publisher are lost, if there were any; repeated ticks have the new epoch
+            self.assertLessEqual(len(breaks(self.rows(name))), 1 + self.err(name).count("were lost"), self.err(name))
 
     def test_a_restored_checkpoint_is_followed_as_a_run_of_its_own(self):
         _, first = self.serve()
@@ -186,10 +186,11 @@ class Reattach(unittest.TestCase):
 
     def test_a_world_that_does_not_come_again_is_given_up(self):
         server, facts = self.serve()
+        url = f"ipc://{self.path}/otolith/again/pub.ipc"
+        self.otolith("echo", "again/car/imu", "-n", "1", "--wait", "5min", "--connect", url)  # the publisher listens
         waits = {"echo": self.spawn("echo", OTOLITH, "echo", "car/imu", "--csv", "--wait", "200ms"),
                  "hz": self.spawn("hz", OTOLITH, "hz", "car/imu", "--window", "100ms", "-n", "1000000", "--wait", "200ms"),
-                 "remote": self.spawn("remote", OTOLITH, "echo", "again/car/imu", "--csv", "--wait", "200ms", "--connect",
-                                      f"ipc://{self.path}/otolith/again/pub.ipc")}
+                 "remote": self.spawn("remote", OTOLITH, "echo", "again/car/imu", "--csv", "--wait", "5s", "--connect", url)}
         self.grows("echo")
         self.grows("remote")
         self.until(lambda: self.out("hz"), "a rate")
@@ -197,7 +198,7 @@ class Reattach(unittest.TestCase):
         server.wait(timeout=DEADLINE_S)
         for name, process in waits.items():
             self.assertEqual(process.wait(timeout=DEADLINE_S), 1, name)
-            self.assertIn("for 0.2 s" if name == "remote" else "did not restart within 0.2 s", self.err(name))
+            self.assertIn("for 5 s" if name == "remote" else "did not restart within 0.2 s", self.err(name))
             self.assertIn("--wait sets the time", self.err(name))
 
     def test_an_end_in_order_is_the_end_unless_one_is_asked_to_wait(self):

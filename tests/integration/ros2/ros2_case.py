@@ -44,17 +44,23 @@ IMU = ("rt/car/imu", "sensor_msgs::msg::dds_::Imu_", "iIs37d")
 CLOCK = ("rt/clock", "rosgraph_msgs::msg::dds_::Clock_", "iI")
 
 
-def free_domain():
-    """A domain whose first ports are free: 7400 + 250 × domain, below the ports that the kernel gives to others."""
+def take_domain():
+    """
+    A domain whose first ports are free (7400 + 250 × domain, below the ports that the kernel gives to others), and the socket that holds it for one
+    test: its port is one that DDS does not use.
+    """
     while True:
         domain = random.randrange(2, 100)
+        first = 7400 + 250 * domain
+        held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
+            held.bind(("127.0.0.1", first + 249))
             for offset in (0, 10, 11):
                 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                    probe.bind(("127.0.0.1", 7400 + 250 * domain + offset))
-            return domain
+                    probe.bind(("127.0.0.1", first + offset))
+            return domain, held
         except OSError:
-            continue
+            held.close()
 
 
 def flat(message):
@@ -144,7 +150,9 @@ class Ros2Case(OtolithCase):
 
     def setUp(self):
         super().setUp()
-        self.domain, self.processes, self.logs = free_domain(), [], []
+        self.processes, self.logs = [], []
+        self.domain, held = take_domain()
+        self.addCleanup(held.close)
         self.environment["CYCLONEDDS_URI"] = CONFIGURATION.replace("PORT", str(7400 + 250 * self.domain))
         # Debian's Cyclone is not instrumented: its atomic operations, which order its threads, are invisible to the thread sanitizer.
         self.environment["TSAN_OPTIONS"] = f"{os.environ.get('TSAN_OPTIONS', '')} ignore_noninstrumented_modules=1"
