@@ -17,7 +17,7 @@
 #define ZSTD_LEVEL 1
 #define LOG_FLUSH_US 200000 /* the server writes its log every 100 ms; after this time it has the inputs of the last samples */
 #define WIRE_SETTLE_NS INT64_C(2000000000) /* simulated time after the end of a recording, for topics that have stopped */
-enum { BATCH = 256, MANY_TOPICS = 1024 };
+enum { BATCH = 256 };
 
 /* ---- channels ---- */
 
@@ -284,10 +284,6 @@ static enum oto_status open_file(struct recording *recording, const struct recor
 static enum oto_status start(struct recording *recording, const struct recording_options *options, struct oto_error *error)
 {
     enum oto_status status = choose_rows(recording, options, error);
-    const bool is_fleet = recording->count > MANY_TOPICS;
-    if (status == OTO_OK && !is_fleet) {
-        status = begin(recording, error);
-    }
     if (status == OTO_OK) {
         status = open_file(recording, options, error);
     }
@@ -297,7 +293,7 @@ static enum oto_status start(struct recording *recording, const struct recording
     if (status == OTO_OK) {
         status = add_channels(recording, error);
     }
-    if (status == OTO_OK && is_fleet) {
+    if (status == OTO_OK) { /* last: a world without a pace waits for the recorder from here on, and not for long */
         status = begin(recording, error);
     }
     recording->has_end = options->for_ns > 0;

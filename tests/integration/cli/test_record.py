@@ -66,7 +66,7 @@ class Recordings(OtolithCase):
     def start(self, *options):
         self.server = subprocess.Popen([str(BIN / "otolithd"), str(self.world), *options], env=self.environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.until(lambda: self.call("ls").returncode == 0, "the world", 20)
+        self.until(lambda: self.call("ls").returncode == 0, "the world")
 
     def test_every_sample_of_a_run_is_in_its_recording_and_is_proven(self):
         self.record_run()
