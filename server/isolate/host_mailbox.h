@@ -160,7 +160,7 @@ struct srv_host_slot {
     /* written by the plugin host */
     uint32_t status;
     uint32_t taken;  /* enum srv_host_take_result */
-    int64_t step_ns; /* real time of the step */
+    int64_t step_ns; /* processor time of the step */
     uint32_t unsaved; /* set before READY: the state does not hold everything, so no checkpoint may contain it */
     uint32_t reserved_end;
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/monotonic.h"
+#include "base/step_time.h"
 #include "host_crash.h"
 #include "base/futex.h"
 #include "host.h"
@@ -271,10 +272,10 @@ static void serve(struct host *host)
             take_new_params(mailbox, i, &host->instances[i]);
         }
         host_mark_operation(mailbox, 1 + i, SRV_OPERATION_STEP);
-        const int64_t began_ns = srv_now_ns();
+        const int64_t began_ns = srv_thread_cpu_ns();
         slot->status = slot->instants_offset != 0 ? host_move(mailbox, i, &host->instances[i])
                                                   : step(mailbox, i, &host->instances[i]);
-        slot->step_ns = srv_now_ns() - began_ns;
+        slot->step_ns = srv_thread_cpu_ns() - began_ns;
         host_mark_operation(mailbox, 0, SRV_OPERATION_IDLE);
     }
 }

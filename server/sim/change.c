@@ -59,7 +59,7 @@ static enum oto_status begin_base(const struct srv_sim *sim, uint32_t index, str
                                      .open_plugin = sim->config->open_plugin,
                                      .base_rate_num = clock->rate_num,
                                      .base_rate_den = clock->rate_den,
-                                     .realtime = sim->hooks.now_ns != NULL &&
+                                     .realtime = sim->hooks.step_time != NULL &&
                                                  __atomic_load_n(&sim->store.header->mode, __ATOMIC_RELAXED) ==
                                                      OTO_MODE_REALTIME};
     if (sim->hooks.fill_base != NULL) {

@@ -31,7 +31,7 @@ struct srv_sample {
     bool asked, answered;
     uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
     uint32_t flags;  /* flags of the truth behind the sample: OTO_SAMPLE_STALE or 0 */
-    int64_t step_ns; /* real time of the step, as the host measured it */
+    int64_t step_ns; /* processor time of the step, as the host measured it */
     struct srv_schedule schedule; /* number and instant of the sample */
 };
 

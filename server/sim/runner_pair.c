@@ -94,7 +94,7 @@ static bool all_finite(const struct srv_pair_side *runner)
     return finite;
 }
 
-/* Adds the real time of a step of the candidate. The time causes a roll-back only if the swap has a budget. */
+/* Adds the time of a step of the candidate. The time causes a roll-back only if the swap has a budget. */
 static void keep_time(struct srv_change *change, int64_t took_ns)
 {
     struct srv_trial *trial = &change->trial;
@@ -118,9 +118,10 @@ static const char *run_candidate(struct srv_sim *sim, const struct srv_node *nod
     if (runner->answer != NULL && !runner->answer->answered) {
         return sim->remote->silence(node->member);
     }
-    const int64_t before_ns = srv_sim_now_ns(sim);
+    const struct srv_step_time before = srv_sim_step_time(sim);
     const bool kept_mode = run(sim, node, runner, step, status);
-    keep_time(change, runner->answer != NULL ? runner->answer->step_ns : srv_sim_now_ns(sim) - before_ns);
+    const struct srv_step_time after = srv_sim_step_time(sim);
+    keep_time(change, runner->answer != NULL ? runner->answer->step_ns : srv_step_time_ns(&before, &after));
     if (!kept_mode) {
         return "changed the floating-point mode";
     }

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+#include "base/step_time.h"
 #include "sim/change.h"
 #include "sim/command.h"
 #include "sim/exposure.h"
@@ -52,8 +53,10 @@ struct srv_sim_hooks {
      * cannot measure it.
      */
     void (*over_budget)(void *context, uint32_t node);
-    /* Reads CLOCK_MONOTONIC, to measure the steps of a candidate; NULL: they are not measured and no budget applies. */
+    /* Reads CLOCK_MONOTONIC, to measure how long a snapshot stops the ticks; NULL: it is not measured. */
     int64_t (*now_ns)(void);
+    /* Measures the steps of a candidate; NULL: they are not measured and no budget applies. */
+    struct srv_step_time (*step_time)(void);
     /* Fills what the node base->node runs (srv_change_base_fill), for a world that ticks meanwhile; NULL: the node is read. */
     void (*fill_base)(void *context, struct srv_change_base *base);
     /* Whether the calling thread may call [tick] functions; asserted in debug builds. */
@@ -178,6 +181,11 @@ static inline void srv_assert_tick_thread(const struct srv_sim *sim)
 static inline int64_t srv_sim_now_ns(const struct srv_sim *sim)
 {
     return sim->hooks.now_ns != NULL ? sim->hooks.now_ns() : 0;
+}
+
+static inline struct srv_step_time srv_sim_step_time(const struct srv_sim *sim)
+{
+    return sim->hooks.step_time != NULL ? sim->hooks.step_time() : (struct srv_step_time){0};
 }
 
 static inline void srv_sim_reply(struct srv_sim *sim, const struct srv_reply *reply)

@@ -118,7 +118,7 @@ static enum oto_status make_sim(struct srv_engine *engine, oto_warn_function war
                                 struct oto_error *error)
 {
     const struct srv_sim_options options = {
-        .hooks = {engine, on_reply, on_over_budget, srv_now_ns, srv_views_fill_base, may_tick, run_lanes},
+        .hooks = {engine, on_reply, on_over_budget, srv_now_ns, srv_step_time_read, srv_views_fill_base, may_tick, run_lanes},
         .lanes = srv_workers_wanted(engine->config),
         .single_steps = engine->options.single_steps,
         .make_store = make_segment,
