@@ -7,6 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+
+#define START_WAIT_MS 3000
 
 enum { PARAMS = 1, PART, MODE, UNIT, PROBATION, SHADOW, TOLERANCE, BUDGET, RESET, NO_PROBE, WAIT, CANCEL, UNDO };
 
@@ -136,6 +141,16 @@ static bool is_paused(const struct oto_client *client)
     return __atomic_load_n(&oto_client_header(client)->state, __ATOMIC_ACQUIRE) == OTO_SERVER_PAUSED;
 }
 
+/* A world that `otolith run` has just started is paused until its recordings are open and its page listens. */
+static bool stays_paused(const struct oto_client *client)
+{
+    const int64_t deadline_ms = srv_now_ms() + START_WAIT_MS;
+    while (is_paused(client) && srv_now_ms() < deadline_ms) {
+        (void)usleep(10000);
+    }
+    return is_paused(client);
+}
+
 static uint64_t tick_of(const struct oto_client *client)
 {
     struct oto_clock clock = {0};
@@ -163,7 +178,7 @@ static int swap(struct request *request, struct oto_client *client)
     struct oto_reply reply;
     struct oto_error error = {0};
     uint64_t ticks = 0;
-    const bool paused = is_paused(client) && !request->swap.cancel;
+    const bool paused = !request->swap.cancel && (request->swap.wait ? stays_paused(client) : is_paused(client));
     const bool waits = paused && request->swap.wait && request->swap.probation_ns > 0;
     if (paused && request->swap.shadow_ns > 0) {
         cli_print_line(stderr, "otolith: the world is paused at tick %" PRIu64 ": the shadow of %g s begins when it is resumed or stepped",
