@@ -88,9 +88,10 @@ static void a_host_that_was_killed_is_started_again(void **state)
     struct oto_client *client = world_attach(world, "test");
     const pid_t before = pid_of(client, "shared");
     assert_int_equal(kill(before, SIGSEGV), 0);
-    wait_for((world_host_info(client, "shared", "restarts", restarts, sizeof restarts), strcmp(restarts, "1") == 0));
+    wait_for(world_log_says(world, "the plugin host was ended by SIGSEGV"));
     wait_for(pid_of(client, "shared") > 0 && pid_of(client, "shared") != before);
-    world_assert_said(world, "the plugin host was ended by SIGSEGV");
+    world_host_info(client, "shared", "restarts", restarts, sizeof restarts);
+    assert_true(strtol(restarts, NULL, 10) >= 1); /* a busy machine may silence the next one for too long as well */
     const uint64_t seq = samples(client, "w/car/odo");
     wait_for(has_samples(client, "w/car/odo", seq + 5));
     assert_int_equal(world_stop(world), 0);

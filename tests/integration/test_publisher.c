@@ -47,7 +47,7 @@ static void check_samples(struct world_process *world, const char *const *argume
         world_endpoint(world, client, i, url, sizeof url);
         struct oto_subscriber *subscriber = subscribe(url, "w/car/imu");
         uint64_t before = 0;
-        for (int count = 0; count < 50; count++) {
+        for (int compared = 0; compared < 50;) {
             struct oto_wire_sample sample;
             struct oto_sample_head head;
             struct oto_imu_record record;
@@ -56,9 +56,14 @@ static void check_samples(struct world_process *world, const char *const *argume
             assert_int_equal(sample.epoch, oto_client_header(client)->epoch);
             assert_true(before == 0 || sample.head.seq == before + 1 + sample.lost);
             before = sample.head.seq;
-            assert_int_equal(oto_ring_read_at(&imu->view, sample.head.seq, &head, &record), OTO_OK);
+            const enum oto_status status = oto_ring_read_at(&imu->view, sample.head.seq, &head, &record);
+            if (status == OTO_LAPPED) {
+                continue; /* a busy machine brings it later than the ring holds it */
+            }
+            assert_int_equal(status, OTO_OK);
             assert_int_equal(head.t_ns, sample.head.t_ns);
             assert_memory_equal(&record, sample.payload, sizeof record);
+            compared++;
         }
         oto_subscriber_close(subscriber);
     }

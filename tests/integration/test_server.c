@@ -73,7 +73,7 @@ static void a_killed_server_is_succeeded_with_a_new_epoch(void **state)
     assert_true(world_left_something(world)); /* a stale socket */
     world_start(world, no_publish);
     struct oto_error error = {0};
-    assert_ok(oto_client_reattach(client, 20000, &error), error);
+    assert_ok(oto_client_reattach(client, TEST_DEADLINE_MS, &error), error);
     assert_true(oto_client_header(client)->epoch != epoch);
     assert_true(oto_client_header(client)->lineage == oto_client_header(client)->epoch);
     world_advance(client, 1);

@@ -3,7 +3,7 @@ Types the commands of a page as a reader would, in a folder, home and runtime di
 tools/site/check_pages.py.
 
 A world without --for runs beside the next commands, as in a second terminal, until the next world starts. What only shows something is
-given SHOWN_S. Both are ended as by Ctrl-C.
+given SHOWN_S after its first output. Both are ended as by Ctrl-C.
 """
 import os
 import pathlib
@@ -13,9 +13,9 @@ import signal
 import subprocess
 import time
 
-LIMIT_S = 60.0   # of a command
+LIMIT_S = 300.0  # of a command: ends what hangs
 SETUP_S = 900.0  # of the first one, which installs and builds
-SHOWN_S = 3.0    # of a command that shows something until it is ended
+SHOWN_S = 3.0    # of a command that shows something, from its first output until it is ended
 PACE_S = 1.0     # between commands: nobody types faster, and a swap, for one, is on probation for a while
 
 
@@ -29,7 +29,7 @@ def start(interpreter, command, folder, environment, output):
                             start_new_session=True)
 
 
-def end(process, patience_s=20.0):
+def end(process, patience_s=120.0):
     """As Ctrl-C in its terminal does; what does not end then is killed."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
@@ -87,8 +87,10 @@ class Session:
         keyboard, terminal = pty.openpty()
         process = start("sh", command, self.folder, dict(self.environment, TERM="xterm"), terminal)
         os.close(terminal)
-        until = time.monotonic() + SHOWN_S
+        until = time.monotonic() + LIMIT_S
         while select.select([keyboard], [], [], max(0.0, until - time.monotonic()))[0]:
+            if output.tell() == 0:
+                until = time.monotonic() + SHOWN_S
             try:
                 output.write(os.read(keyboard, 65536))
             except OSError:  # it has ended

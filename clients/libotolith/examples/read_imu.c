@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     struct oto_reader reader = oto_reader_make(imu, OTO_READ_FROM_NOW);
     struct oto_clock clock = {.tick = 0};
     (void)oto_client_clock(client, &clock);
-    for (int tick = 0; tick < 1000 && oto_client_wait_tick(client, clock.tick, 1000) == OTO_OK; tick++) {
+    for (int tick = 0; tick < 1000 && oto_client_wait_tick(client, clock.tick, 60000) == OTO_OK; tick++) {
         struct oto_sample_head head;
         struct oto_imu_record sample;
         while (oto_reader_next(&reader, &head, &sample, sizeof sample) == OTO_OK) {

@@ -38,7 +38,7 @@ class Foxglove(OtolithCase):
     def serve(self, *command):
         self.server = subprocess.Popen([str(word) for word in command], env=self.environment, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-        self.until(lambda: self.call("ls").returncode == 0, "the world", 20)
+        self.until(lambda: self.call("ls").returncode == 0, "the world")
 
     def check(self, script, *tokens):
         """Runs the script against otolith-web of the world."""

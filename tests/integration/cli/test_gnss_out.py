@@ -154,7 +154,7 @@ class GnssOut(OtolithCase):
         sender = subprocess.Popen([self.program, "gnss-out", "car/gnss", *map(str, arguments)], env=self.environment,
                                   stderr=subprocess.PIPE, text=True)
         self.addCleanup(sender.stderr.close)
-        self.addCleanup(sender.wait, 30)
+        self.addCleanup(sender.wait, PATIENCE_S)
         self.addCleanup(sender.terminate)
         return sender, sender.stderr.readline().rsplit(" ", 1)[-1].strip()
 
@@ -189,7 +189,7 @@ class GnssOut(OtolithCase):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
             receiver.bind(("127.0.0.1", 0))
             self.start(f"--udp=127.0.0.1:{receiver.getsockname()[1]}", "--ubx")
-            self.assertTrue(select.select([receiver], [], [], 30)[0])
+            self.assertTrue(select.select([receiver], [], [], PATIENCE_S)[0])
             data = receiver.recv(4096)
         self.assertEqual(len(data), 100)
         a = b = 0

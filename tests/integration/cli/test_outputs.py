@@ -47,8 +47,9 @@ class Case(OtolithCase):
         return self.server
 
     def rows(self, path):
+        """Those whose line is whole, of a file that may still be written."""
         with open(path, newline="") as file:
-            return list(csv.DictReader(file))
+            return list(csv.DictReader(line for line in file if line.endswith("\n")))
 
 
 class Files(Case):
@@ -151,10 +152,12 @@ class Losses(Case):
     def test_lost_samples_are_reported_and_fail_the_run(self):
         code, said, rows, summary = self.lose()
         self.assertEqual(code, 1, said)
-        numbers = [int(row["seq"]) for row in rows]
-        (last, first), = [(a, b) for a, b in zip(numbers, numbers[1:]) if b != a + 1]
-        lost = first - last - 1
-        self.assertIn(f"{lost} samples of outputs/car/motion were lost between {last / 1000:.9g} s and {first / 1000:.9g} s", said)
+        numbers = [0, *(int(row["seq"]) for row in rows)]
+        gaps = [(a, b) for a, b in zip(numbers, numbers[1:]) if b != a + 1]  # on a busy machine more than that of the stop
+        for last, first in gaps[:8]:  # which are told one by one
+            self.assertIn(f"{first - last - 1} samples of outputs/car/motion were lost between {last / 1000:.9g} s and {first / 1000:.9g} s", said)
+        lost = sum(first - last - 1 for last, first in gaps)
+        self.assertGreater(lost, 0)
         self.assertIn(f"lacks {lost} of {lost + len(rows)} samples", said)
         topics = summary["topics"]
         self.assertEqual((topics["outputs/car/motion"]["lost"], topics["outputs/car/motion"]["stale"]), (lost, 0))
@@ -202,7 +205,8 @@ class Ends(Case):
         for path in paths.values():
             path.unlink(missing_ok=True)
         run = self.spawn("--csv", f"car/imu={paths['imu.csv']}", "--csv", f"car/motion={paths['motion.csv']}", "--summary",
-                         paths["summary"], "--log", paths["log"], "--checkpoint", paths["checkpoint"], mode=mode)
+                         paths["summary"], "--log", paths["log"], "--checkpoint", paths["checkpoint"],
+                         "--set", "ring_capacity=16384", mode=mode)  # a recorder that a busy machine delays for seconds loses nothing
         self.until(lambda: paths["imu.csv"].exists() and paths["imu.csv"].stat().st_size > 10000, "the first samples")
         run.send_signal(number)
         _, said = run.communicate(timeout=PATIENCE_S)

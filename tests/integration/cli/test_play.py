@@ -44,7 +44,7 @@ class Playbacks(OtolithCase):
     def play(self, *options):
         self.server = subprocess.Popen([OTOLITH, "play", str(self.file), *options], env=self.environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.until(lambda: self.call("ls").returncode == 0, "the playback", 20)
+        self.until(lambda: self.call("ls").returncode == 0, "the playback")
 
     def test_the_samples_of_a_playback_are_those_of_the_run(self):
         self.play("--speed", "max", "--paused", "--no-publish", "--hold")
@@ -73,7 +73,7 @@ class Playbacks(OtolithCase):
         self.play("--paused", "--hold")
         self.until(lambda: self.call("web").returncode == 0, "the page")
         link = self.otolith("web").strip()
-        self.assertIn(b"<title>otolith</title>", urllib.request.urlopen(link, timeout=60).read())
+        self.assertIn(b"<title>otolith</title>", urllib.request.urlopen(link, timeout=PATIENCE_S).read())
         self.otolith("seek", "2s")  # a new run, which the same page follows
         self.assertEqual(self.otolith("web").strip(), link)
         page = self.page_pid()
@@ -82,7 +82,7 @@ class Playbacks(OtolithCase):
         self.until(lambda: self.answers(link), "its answer at the same link")
         page = self.page_pid()
         self.server.terminate()
-        self.assertEqual(self.server.wait(timeout=60), 0)
+        self.assertEqual(self.server.wait(timeout=PATIENCE_S), 0)
         self.assertIn(f"rec in the browser: {link}", self.server.stderr.read())
         self.assertFalse(pathlib.Path(f"/proc/{page}").exists())
 
@@ -92,7 +92,7 @@ class Playbacks(OtolithCase):
 
     def answers(self, link):
         try:
-            return urllib.request.urlopen(link, timeout=60).status == 200
+            return urllib.request.urlopen(link, timeout=PATIENCE_S).status == 200
         except OSError:
             return False
 

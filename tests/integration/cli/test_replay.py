@@ -190,7 +190,7 @@ class Replays(OtolithCase):
         self.assert_same(again)
 
     def test_ticks_that_went_on_without_an_answer_are_replayed_as_they_were(self):
-        self.world.write_text(GIVEN.replace("timeout_ms: 60000, on_timeout: wait", "timeout_ms: 1, on_timeout: hold")
+        self.world.write_text(GIVEN.replace("timeout_ms: 60000, on_timeout: wait", "timeout_ms: 20, on_timeout: hold")
                               .replace("mode: lockstep", "mode: lockstep, paced: true"))
         server = self.start("given", "--log", self.log, "--log-hashes", "20")
         self.wait_until_tick(40, server)

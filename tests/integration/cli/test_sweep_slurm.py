@@ -16,7 +16,7 @@ import unittest
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
-from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase, free_ports  # noqa: E402
 
 PROGRAMS = {name: shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
             for name in ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo")}
@@ -61,14 +61,6 @@ seeds: {{first: 10, count: 80}}
 vary: {{vehicles.car.nodes.imu.params.gyroscope.noise_density_rad_s_rthz: [1e-4, 1e-3, 1e-2, 3e-2]}}
 metrics: [{{channel: car/imu, field: angular_velocity.z, compute: [mean, std, p95]}}]
 """
-
-
-def free_ports(count):
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [listener.getsockname()[1] for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return ports
 
 
 class SweepOnSlurm(OtolithCase):

@@ -63,9 +63,9 @@ class View(OtolithCase):
         """The newest whole frame: the last one may be incomplete."""
         return self.until(lambda: [f for f in self.frames()[1:-1][-2:] if all(word in f for word in words)] or None, words)
 
-    def until(self, condition, what, patience_s=60):
+    def until(self, condition, what):
         found = []
-        super().until(lambda: found.append(condition()) or found[-1], what, patience_s)
+        super().until(lambda: found.append(condition()) or found[-1], what)
         return found[-1]
 
     def key(self, text):

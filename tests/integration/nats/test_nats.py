@@ -13,7 +13,7 @@ import unittest
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 from nats_client import Nats, client_context  # noqa: E402
-from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase, free_ports  # noqa: E402
 
 SERVER = shutil.which("nats-server", path=f"{os.environ['PATH']}:/usr/sbin")
 STREAM = "OTOLITH_SCHEMA"
@@ -29,11 +29,6 @@ vehicles:
       - {name: mag, plugin: magnetometer, rate_hz: 50, topic: compass}
 publish: {listen: [ipc]}
 """
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 class Proxy:
@@ -80,7 +75,7 @@ class OtolithNats(OtolithCase):
 
     def setUp(self):
         super().setUp()
-        self.port, self.processes, self.clients = free_port(), [], []
+        (self.port,), self.processes, self.clients = free_ports(1), [], []
         self.addCleanup(self.stop)
 
     def stop(self):

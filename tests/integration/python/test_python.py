@@ -66,11 +66,13 @@ def readme_blocks():
 class Running(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            cls.port = probe.getsockname()[1]
-        cls.server = cls.enterClassContext(
-            Server("--set", f"publish.listen=[ipc, 'tcp://127.0.0.1:{cls.port}']"))
+        cls.server = cls.enterClassContext(Server("--set", "publish.listen=[ipc, 'tcp://127.0.0.1:0']"))
         cls.world = cls.enterClassContext(otolith.World(name="test_python"))
+        cls.port, until = 0, time.monotonic() + DEADLINE_S
+        while cls.port == 0:  # until the publisher has told it
+            assert time.monotonic() < until, cls.world.info()["endpoints"]
+            time.sleep(0.001)
+            cls.port = int(cls.world.info()["endpoints"][1].rsplit(":", 1)[1])
 
     def test_samples_come_as_arrays_without_a_gap(self):
         imu = self.world["car/imu"]
@@ -134,13 +136,19 @@ class Running(unittest.TestCase):
 
     def test_a_subscriber_sees_the_same_samples(self):
         with otolith.Subscriber(self.server.url, "demo/car/imu") as subscriber:
-            got = [subscriber.next(DEADLINE_S) for _ in range(30)]
-        shared = {sample["seq"]: sample for sample in self.world["car/imu"].reader(from_oldest=True).read()}
-        for sample in got:
-            self.assertEqual((sample.topic, sample.lost), ("demo/car/imu", 0))
-            self.assertEqual(sample.data.dtype, self.world["car/imu"].dtype)
-            self.assertEqual(sample.data.tobytes()[:28], shared[sample.data["seq"]].tobytes()[:28])
-            self.assertEqual(sample.data.tobytes()[32:], shared[sample.data["seq"]].tobytes()[32:])
+            compared, before = 0, None
+            while compared < 30:
+                sample = subscriber.next(DEADLINE_S)
+                self.assertEqual(sample.topic, "demo/car/imu")
+                self.assertEqual(sample.data.dtype, self.world["car/imu"].dtype)
+                if before is not None:
+                    self.assertEqual(sample.data["seq"], before + 1 + sample.lost)
+                before = int(sample.data["seq"])
+                shared = self.world["car/imu"].reader(from_oldest=True).read()
+                for same in shared[shared["seq"] == before]:  # none: on a busy machine it is overwritten already
+                    self.assertEqual(sample.data.tobytes()[:28], same.tobytes()[:28])
+                    self.assertEqual(sample.data.tobytes()[32:], same.tobytes()[32:])
+                    compared += 1
 
     def test_a_prefix_takes_every_topic_below(self):
         with otolith.Subscriber(self.server.url, "demo/car/") as subscriber:
@@ -180,9 +188,9 @@ class Running(unittest.TestCase):
 
     def test_the_c_examples_print_samples(self):
         out = self.example(os.path.join(C_EXAMPLES, "example_read_imu"), "demo")
-        self.assertGreater(len(out), 150)
+        self.assertRegex(out[-1], "^[0-9]+ samples lost$")  # a process that stalls for seconds loses some
+        self.assertGreater(len(out) + int(out[-1].split()[0]), 150)
         self.assertTrue(out[0].endswith("m/s^2 upwards"))
-        self.assertEqual(out[-1], "0 samples lost")
         out = self.example(os.path.join(C_EXAMPLES, "example_subscribe"), f"tcp://127.0.0.1:{self.port}", "car/mag", "2")
         self.assertRegex(out[0], r"^demo/car/mag magnetic_field.x = -?[0-9.e-]+ T$")
 

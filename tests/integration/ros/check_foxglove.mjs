@@ -9,7 +9,7 @@ import assert from "node:assert";
 const { FoxgloveClient } = protocol;
 const [url, readToken, controlToken] = process.argv.slice(2);
 const within = (promise, what) =>
-  Promise.race([promise, new Promise((_, reject) => setTimeout(() => reject(new Error(`waited too long for ${what}`)), 30000).unref())]);
+  Promise.race([promise, new Promise((_, reject) => setTimeout(() => reject(new Error(`waited too long for ${what}`)), 300000).unref())]);
 const once = (client, event, accepts = () => true) =>
   within(
     new Promise((resolve) => {
