@@ -92,7 +92,7 @@ static void silent_connections_lose_their_place(void **state)
     assert_well(f);
 }
 
-/* This program again, as a reader: it attaches, says so on `ready`, wakes on ticks, and reads until it is ended. */
+/* This program again, as a reader: it attaches, writes a byte to `ready`, wakes on ticks, and reads until it is ended. */
 static int read_for_ever(bool lossless, int ready)
 {
     struct oto_error error = {0};
