@@ -120,6 +120,7 @@ static int run_from(struct srv_server *server, struct oto_error *error)
             srv_server_destroy(server);
             return code;
         }
+        srv_runtime_dir_hand_over(&server->runtime, &next->runtime);
         srv_server_destroy(server);
         server = next;
         attempts = 0;

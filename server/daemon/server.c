@@ -258,6 +258,16 @@ static void say_participants(const struct srv_server *server)
     }
 }
 
+/* A run that a `restore` made has the directory of the previous run; another name in the world file needs another one. */
+static enum oto_status claim_directory(struct srv_server *server, struct oto_error *error)
+{
+    if (srv_runtime_dir_is_of(&server->runtime, server->config.name)) {
+        return OTO_OK;
+    }
+    srv_runtime_dir_release(&server->runtime);
+    return srv_runtime_dir_claim(server->config.name, &server->runtime, error);
+}
+
 enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error)
 {
     const int failed = uv_loop_init(&server->loop);
@@ -266,16 +276,16 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
     }
     server->loop_open = true;
     srv_worker_init(&server->worker, &server->loop);
-    enum oto_status status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
-    srv_server_hold_signals(SIG_BLOCK);
+    srv_server_hold_signals(SIG_BLOCK); /* first: a signal would kill the process and leave the directory */
+    enum oto_status status = claim_directory(server, error);
     srv_resources_start_worker(&server->loop, &server->first_job); /* signals are blocked in the worker */
     if (status == OTO_OK) {
         status = open_control(server, error);
     }
     if (status == OTO_OK) {
         open_handles(server);
+        srv_server_hold_signals(SIG_UNBLOCK);
     }
-    srv_server_hold_signals(SIG_UNBLOCK);
     if (status == OTO_OK) {
         status = watch_crashes(server, error);
     }

@@ -64,7 +64,7 @@ struct srv_server {
 
 /* Makes the server for run number `run` of this process; NULL: no memory. */
 struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run);
-/* Makes another attempt at a restored run that could not start, with the same checkpoint and the same waiting client. */
+/* Makes another attempt at a restored run that could not start, with the same checkpoint, waiting client and directory. */
 struct srv_server *srv_server_create_again(struct srv_server *failed);
 /* Loads the world and makes the engine, with the state of the checkpoint if the options name one; makes no tick. */
 enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error);

@@ -147,13 +147,27 @@ static void on_ending(uv_timer_t *timer)
     }
 }
 
+/* A request to end that comes while the run ends for a `restore` ends the process: the restored world does not run. */
+static void forget_next(struct srv_server *server)
+{
+    if (server->next != NULL) {
+        srv_server_destroy(server->next);
+        server->next = NULL;
+        srv_runtime_dir_retire(&server->runtime);
+    }
+}
+
 void srv_server_end(struct srv_server *server, bool patient)
 {
     if (server->phase == SRV_PHASE_DRAINING && !patient) {
         server->phase_deadline_ms = uv_now(&server->loop); /* a second request to end: readers get no more time */
     }
     if (server->phase != SRV_PHASE_RUNNING) {
+        forget_next(server);
         return;
+    }
+    if (server->next == NULL) {
+        srv_runtime_dir_retire(&server->runtime);
     }
     server->patient = patient;
     if (!has_ended(server)) {

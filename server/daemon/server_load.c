@@ -36,6 +36,7 @@ struct srv_server *srv_server_create_again(struct srv_server *failed)
         failed->began_with = NULL;
         failed->beginning = (struct srv_checkpoint){0};
         failed->asked_by.fd = -1;
+        srv_runtime_dir_hand_over(&failed->runtime, &again->runtime);
     }
     return again;
 }

@@ -47,8 +47,11 @@ static void on_made(uv_work_t *work, int cancelled)
     } else if (restore->status != OTO_OK || restore->given_up) {
         refuse(restore, restore->status, restore->error.text);
     } else {
-        server->next = restore->next;
-        server->next->asked_by = restore->request.accept(restore->request.context);
+        struct srv_server *next = server->next = restore->next;
+        next->asked_by = restore->request.accept(restore->request.context);
+        if (next->asked_by.by_gate) {
+            srv_late_reply_send(&next->asked_by, OTO_OK, next->beginning.tick, "the restored world starts");
+        }
         restore->next = NULL;
         finish(restore);
         srv_server_end(server, false);

@@ -107,6 +107,7 @@ static void run(struct program *program)
         (void)srv_feed_pass(program->feed);
         srv_gate_push(&program->gate);
     }
+    srv_gate_run(&program->gate, -1, 0); /* relays the replies that came before the end, as that to `shutdown` or `restore` */
 }
 
 int main(int argc, char **argv)

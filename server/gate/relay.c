@@ -121,7 +121,10 @@ static enum oto_status take_reply(struct srv_relay *relay)
     if (relay->fd < 0) {
         return OTO_CLOSED;
     }
-    const ssize_t got = recv(relay->fd, relay->out.data + HEADER_BYTES, OTO_MESSAGE_MAX_BYTES, MSG_DONTWAIT);
+    ssize_t got = recv(relay->fd, relay->out.data + HEADER_BYTES, OTO_MESSAGE_MAX_BYTES, MSG_DONTWAIT);
+    if (got < 0 && errno == ECONNRESET) { /* the world closed with a request unread: its last replies come after the error */
+        got = recv(relay->fd, relay->out.data + HEADER_BYTES, OTO_MESSAGE_MAX_BYTES, MSG_DONTWAIT);
+    }
     if (got <= 0) {
         return got < 0 && (errno == EAGAIN || errno == EINTR) ? OTO_AGAIN : OTO_CLOSED;
     }

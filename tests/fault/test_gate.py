@@ -128,7 +128,7 @@ class GateCase(OtolithCase):
 
         def known():
             urls = json.loads(facts.read_text())["endpoints"] if facts.exists() else []
-            self.url = next((url for url in urls if url.startswith(prefix) and not url.endswith(":0")), None)
+            self.url = next((url for url in urls if url.startswith(prefix)), None)
             return self.url is not None
         self.until(known, f"the address {prefix}; the log is {self.said()}")
         self.port = int(self.url.rsplit(":", 1)[1])
@@ -424,6 +424,15 @@ class Control(GateCase):
         self.assertIn("needs the role admin", self.ask(self.alice, "swap", "car/imu", "mems_imu", code=1))
         self.assertIn("resumed at tick", self.ask(self.alice, "resume"))
         self.ask(root, "swap", "car/imu", "mems_imu")
+
+    def test_a_restore_is_answered_though_the_gate_ends_with_the_run(self):
+        root, file, facts = self.ca.make("root"), self.path / "live.ckpt", self.path / "otolith" / "w" / "server.json"
+        self.ask(root, "checkpoint", file)
+        for _ in range(3):
+            epoch = json.loads(facts.read_text())["epoch"]
+            self.assertIn("restored to tick", self.ask(root, "restore", file))
+            self.until(lambda: json.loads(facts.read_text())["epoch"] != epoch, "the restored run")
+            self.endpoint("control+tls+tcp://")
 
     def test_a_certificate_may_have_its_role_for_some_nodes_only(self):
         tuner = self.ca.make("tuner")

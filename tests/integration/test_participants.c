@@ -442,6 +442,29 @@ static void a_motion_of_a_participant_cannot_be_swapped(void **state)
 
 #define world_test(name) cmocka_unit_test_setup_teardown(name, set_up, world_tear_down)
 
+/* Also in a restored world: ticks are counted from where the world is, not from 0. */
+static void a_master_that_joins_late_knows_the_tick(void **state)
+{
+    struct world_process *world = *state;
+    struct oto_error error = {0};
+    world_make(world, DRIVEN);
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    struct oto_reply reply;
+    assert_ok(oto_control_step(client, 50, &reply, &error), error);
+    assert_ok(oto_control_resume(client, &reply, &error), error);
+    struct oto_participant *conductor = player_join("conductor");
+    assert_int_equal(oto_participant_completed(conductor), 50);
+    assert_ok(oto_participant_run_until(conductor, 60, &error), error);
+    assert_ok(oto_participant_wait_completed(conductor, 60, TEST_DEADLINE_MS, &error), error);
+    oto_participant_leave(conductor);
+    conductor = player_join("conductor");
+    assert_int_equal(oto_participant_completed(conductor), 60);
+    oto_participant_leave(conductor);
+    oto_client_close(client);
+    assert_int_equal(world_stop(world), 0);
+}
+
 /* Controls that change every 10 ticks; the master allows `grant` ticks at once. */
 static uint64_t fly(struct world_process *world, uint64_t grant)
 {
@@ -511,6 +534,7 @@ int main(void)
         world_test(samples_of_a_tick_can_be_read_before_the_next_is_answered),
         world_test(a_controller_may_set_parameters_before_it_answers),
         world_test(a_master_drives_the_clock_and_the_result_is_that_of_any_mode),
+        world_test(a_master_that_joins_late_knows_the_tick),
         world_test(an_answer_for_several_ticks_is_interpolated_between_them),
         world_test(accelerations_that_are_left_out_follow_from_the_velocities),
         world_test(an_answer_counts_also_if_its_giver_leaves_at_once),

@@ -344,6 +344,23 @@ static void server_json_says_who_runs(void **state)
     oto_client_close(client);
 }
 
+/* The next server of the name may be started then, and waits for this one. */
+static void a_world_is_no_longer_announced_when_a_shutdown_is_answered(void **state)
+{
+    struct world_process *world = *state;
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    char path[160];
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    (void)snprintf(path, sizeof path, "%s/otolith/w/server.json", world->root);
+    wait_for(access(path, F_OK) == 0);
+    assert_ok(oto_control_shutdown(client, &reply, &error), error);
+    assert_int_equal(access(path, F_OK), -1);
+    oto_client_close(client);
+    assert_int_equal(world_wait(world), 0);
+}
+
 /* A shell is the parent; it ends when its input does. */
 static int start_under_shell(struct world_process *world)
 {
@@ -406,6 +423,7 @@ int main(void)
         in_world(a_swap_keeps_the_sequence),
         in_world(every_mutation_is_in_the_event_ring),
         in_world(server_json_says_who_runs),
+        in_world(a_world_is_no_longer_announced_when_a_shutdown_is_answered),
         in_world(a_server_that_follows_ends_with_its_parent),
         in_world(a_server_started_with_sigchld_ignored_ends),
     };

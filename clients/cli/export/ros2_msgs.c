@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/output_file.h"
 #include "otolith/records.h"
 #include "otolith/version.h"
 #include "plugin/host.h"
@@ -131,30 +132,24 @@ static enum oto_status make_folder(const char *path, struct oto_error *error)
     return mkdir(path, 0777) == 0 || errno == EEXIST ? OTO_OK : oto_fail(error, OTO_IO, "%.200s cannot be made: %s", path, strerror(errno));
 }
 
-static FILE *create(const char *directory, const char *name, char path[PATH_MAX], struct oto_error *error)
+static enum oto_status create(const char *directory, const char *name, char path[PATH_MAX], struct oto_output_file *to, struct oto_error *error)
 {
-    FILE *to = snprintf(path, PATH_MAX, "%s/%s", directory, name) < PATH_MAX ? fopen(path, "w") : NULL;
-    if (to == NULL) {
-        (void)oto_fail(error, OTO_IO, "%.200s cannot be written: %s", path, strerror(errno));
+    if (snprintf(path, PATH_MAX, "%s/%s", directory, name) >= PATH_MAX) {
+        return oto_fail(error, OTO_LIMIT, "the path %.100s/%.100s is too long", directory, name);
     }
-    return to;
-}
-
-static enum oto_status finish(FILE *to, const char *path, struct oto_error *error)
-{
-    const bool good = ferror(to) == 0;
-    return fclose(to) == 0 && good ? OTO_OK : oto_fail(error, OTO_IO, "%.200s cannot be written", path);
+    return oto_output_file_open(to, path, 0, error);
 }
 
 static enum oto_status write_text(const char *directory, const char *name, const char *text, struct oto_error *error)
 {
     char path[PATH_MAX];
-    FILE *to = create(directory, name, path, error);
-    if (to == NULL) {
-        return OTO_IO;
+    struct oto_output_file to;
+    const enum oto_status status = create(directory, name, path, &to, error);
+    if (status != OTO_OK) {
+        return status;
     }
-    (void)fputs(text, to);
-    return finish(to, path, error);
+    (void)fputs(text, to.file);
+    return oto_output_file_close(&to, OTO_OK, error);
 }
 
 static const char manifest[] =
@@ -177,19 +172,20 @@ static const char manifest[] =
 static enum oto_status write_cmake(const char *directory, const struct package *package, struct oto_error *error)
 {
     char path[PATH_MAX];
-    FILE *to = create(directory, "CMakeLists.txt", path, error);
-    if (to == NULL) {
-        return OTO_IO;
+    struct oto_output_file to;
+    const enum oto_status status = create(directory, "CMakeLists.txt", path, &to, error);
+    if (status != OTO_OK) {
+        return status;
     }
     (void)fputs("cmake_minimum_required(VERSION 3.8)\nproject(otolith_msgs)\n\nfind_package(ament_cmake REQUIRED)\n"
                 "find_package(rosidl_default_generators REQUIRED)\nfind_package(geometry_msgs REQUIRED)\nfind_package(std_msgs REQUIRED)\n\n"
-                "rosidl_generate_interfaces(${PROJECT_NAME}\n", to);
+                "rosidl_generate_interfaces(${PROJECT_NAME}\n", to.file);
     for (uint32_t i = 0; i < package->count; i++) {
-        (void)fprintf(to, "  msg/%s.msg\n", package->messages[i].name);
+        (void)fprintf(to.file, "  msg/%s.msg\n", package->messages[i].name);
     }
     (void)fputs("  srv/Set.srv\n  srv/Step.srv\n  DEPENDENCIES geometry_msgs std_msgs)\n\n"
-                "ament_export_dependencies(rosidl_default_runtime)\nament_package()\n", to);
-    return finish(to, path, error);
+                "ament_export_dependencies(rosidl_default_runtime)\nament_package()\n", to.file);
+    return oto_output_file_close(&to, OTO_OK, error);
 }
 
 static enum oto_status write_messages(const char *directory, const struct package *package, struct oto_error *error)

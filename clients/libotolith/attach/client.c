@@ -1,6 +1,7 @@
 #include "attach/client_private.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,23 +14,14 @@
 #define DEFAULT_TIMEOUT_MS 20000 /* longer than the server waits for a plugin before it answers that it is stuck */
 #define WAIT_SLICE_NS 10000000 /* longest time until the death of a server is detected */
 #define POLL_SLICE_NS 500000   /* polling period if the server does not wake this client */
+#define RUNS_POLL_MS 5         /* polling period for the next run of a world */
 #define MAX_CANDIDATES 256
 
 /* ---- opening ---- */
 
-static enum oto_status connect_world(struct oto_client *client, const struct oto_client_options *options,
-                                     struct oto_error *error)
+static enum oto_status connect_world(struct oto_client *client, const char *path, int64_t timeout_ms, struct oto_error *error)
 {
-    char found[OTO_SOCKET_PATH_BYTES];
-    const char *path = options->socket_path;
-    if (path == NULL) {
-        const enum oto_status status = oto_runtime_socket(options->world, found, error);
-        if (status != OTO_OK) {
-            return status;
-        }
-        path = found;
-    }
-    client->control.fd = oto_runtime_connect(path, client->control.timeout_ms, NULL);
+    client->control.fd = oto_runtime_connect(path, (int)timeout_ms, NULL);
     if (client->control.fd >= 0) {
         return OTO_OK;
     }
@@ -98,6 +90,41 @@ static enum oto_status attach(struct oto_client *client, const char *name, const
     client->segment_bytes = bytes;
     client->epoch = epoch;
     return take_channels(client, error);
+}
+
+/* Whether the socket is between two runs of its world. The status is that of an attempt to attach. */
+static bool is_between_runs(enum oto_status status, const char *path)
+{
+    char directory[OTO_SOCKET_PATH_BYTES];
+    (void)snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(path, '/') - path), path);
+    return (status == OTO_NOT_FOUND || status == OTO_CLOSED) && oto_runtime_goes_on(directory);
+}
+
+/* During a `restore` no server listens for a moment, and the connections of the previous run end. */
+static enum oto_status attach_by_name(struct oto_client *client, const char *world, const char *name, const char *role,
+                                      struct oto_error *error)
+{
+    char path[OTO_SOCKET_PATH_BYTES];
+    const int64_t deadline_ms = srv_now_ms() + client->control.timeout_ms;
+    enum oto_status status = oto_runtime_socket(world, path, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    for (;;) {
+        const int64_t left_ms = deadline_ms - srv_now_ms();
+        status = connect_world(client, path, left_ms > 0 ? left_ms : 0, error);
+        if (status == OTO_OK) {
+            status = attach(client, name, role, error);
+        }
+        if (left_ms <= 0 || !is_between_runs(status, path)) {
+            return status;
+        }
+        if (client->control.fd >= 0) {
+            (void)close(client->control.fd);
+            client->control.fd = -1;
+        }
+        (void)poll(NULL, 0, RUNS_POLL_MS);
+    }
 }
 
 /* ---- worlds on other machines ---- */
@@ -173,9 +200,14 @@ enum oto_status oto_client_open(const struct oto_client_options *options, struct
     made->control.timeout_ms = asked.timeout_ms > 0 ? asked.timeout_ms : DEFAULT_TIMEOUT_MS;
     const char *name = asked.name != NULL ? asked.name : program_invocation_short_name;
     remember(made, &asked, name);
-    enum oto_status status = asked.url != NULL ? open_remote(made, &asked, error) : connect_world(made, &asked, error);
-    if (status == OTO_OK && asked.url == NULL) {
-        status = attach(made, name, asked.role, error);
+    enum oto_status status = OTO_OK;
+    if (asked.url != NULL) {
+        status = open_remote(made, &asked, error);
+    } else if (asked.socket_path == NULL) {
+        status = attach_by_name(made, asked.world, name, asked.role, error);
+    } else {
+        status = connect_world(made, asked.socket_path, made->control.timeout_ms, error);
+        status = status == OTO_OK ? attach(made, name, asked.role, error) : status;
     }
     if (status != OTO_OK) {
         oto_client_close(made);

@@ -96,9 +96,12 @@ static enum oto_status receive_once(struct oto_control_socket *socket, int *pass
     struct msghdr message = {
         .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t length;
-    do {
+    bool reset = false; /* a peer that closed with a request unread: the error comes first, then the replies that it sent before */
+    for (bool again = true; again;) {
         length = recvmsg(socket->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    } while (length < 0 && errno == EINTR);
+        again = length < 0 && (errno == EINTR || (errno == ECONNRESET && !reset));
+        reset = reset || (length < 0 && errno == ECONNRESET);
+    }
     if (length < 0) {
         return errno == EAGAIN ? OTO_AGAIN : errno == ECONNRESET ? OTO_CLOSED : OTO_IO;
     }

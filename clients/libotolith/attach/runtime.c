@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/process_time.h"
 #include "document/document.h"
 
 #define PATH_BYTES 512
@@ -119,26 +120,52 @@ int oto_runtime_connect(const char *path, int timeout_ms, int64_t *server_pid)
     return fd;
 }
 
-/* Reads the pid in server.json; 0: none. The server may be dead. */
-static int64_t recorded_pid(const char *directory)
+/* A process that server.json names; 0: none. */
+struct process {
+    int64_t pid, start_time;
+};
+
+struct facts {
+    struct process server, supervisor;
+};
+
+static int64_t number_of(const struct oto_document *document, const char *key)
+{
+    const struct oto_value *value = oto_value_get(oto_document_root(document), key);
+    int64_t number = 0;
+    return value != NULL && oto_value_i64(value, &number, NULL) == OTO_OK ? number : 0;
+}
+
+static struct facts read_facts(const char *directory)
 {
     char path[PATH_BYTES + 16];
     const struct oto_document_limits limits = {.bytes = 65536, .nodes = 4096, .depth = 16, .text_bytes = 4096};
     struct oto_document *document = NULL;
-    int64_t pid = 0;
     (void)snprintf(path, sizeof path, "%s/server.json", directory);
     if (oto_document_read(path, &limits, &document, NULL) != OTO_OK) {
-        return 0;
+        return (struct facts){0};
     }
-    const struct oto_value *value = oto_value_get(oto_document_root(document), "pid");
-    if (value != NULL && oto_value_i64(value, &pid, NULL) != OTO_OK) {
-        pid = 0;
-    }
+    const struct facts facts = {{number_of(document, "pid"), number_of(document, "start_time")},
+                                {number_of(document, "supervisor_pid"), number_of(document, "supervisor_start_time")}};
     oto_document_close(document);
-    return pid;
+    return facts;
 }
 
-/* Inspects one directory; false: it is not that of a world. A world counts as running unless its socket refuses to connect. */
+static bool lives(struct process process)
+{
+    return process.pid > 0 && process.start_time > 0 && srv_process_start_time(process.pid) == (uint64_t)process.start_time;
+}
+
+bool oto_runtime_goes_on(const char *directory)
+{
+    const struct facts facts = read_facts(directory);
+    return lives(facts.server) || lives(facts.supervisor);
+}
+
+/*
+ * Inspects one directory; false: it is not that of a world. A world counts as running unless its socket refuses to connect and no
+ * next run follows.
+ */
 static bool inspect(const char *base, const char *name, struct oto_world_entry *entry)
 {
     char directory[PATH_BYTES], path[PATH_BYTES];
@@ -151,11 +178,13 @@ static bool inspect(const char *base, const char *name, struct oto_world_entry *
     *entry = (struct oto_world_entry){.pid = 0};
     memcpy(entry->name, name, strlen(name) + 1);
     const int fd = oto_runtime_connect(path, PROBE_MS, &entry->pid);
-    entry->alive = fd >= 0 || (errno != ECONNREFUSED && errno != ENOENT && errno != EPERM && errno != EACCES);
+    const int reason = fd < 0 ? errno : 0;
+    const bool refused = reason == ECONNREFUSED || reason == ENOENT;
+    entry->alive = refused ? oto_runtime_goes_on(directory) : reason != EPERM && reason != EACCES;
     if (fd >= 0) {
         (void)close(fd);
     } else {
-        entry->pid = recorded_pid(directory);
+        entry->pid = read_facts(directory).server.pid;
     }
     return true;
 }

@@ -20,4 +20,10 @@ enum oto_status oto_runtime_socket(const char *world, char *path, struct oto_err
  */
 int oto_runtime_connect(const char *path, int timeout_ms, int64_t *server_pid);
 
+/*
+ * Whether the server of a world or its supervisor lives, by server.json in the directory: then a socket that refuses to connect is
+ * between two runs, as during a `restore` and after a crash. The server removes the file when the world ends.
+ */
+bool oto_runtime_goes_on(const char *directory);
+
 #endif

@@ -22,6 +22,7 @@ typedef void (*srv_hook_done_function)(void *context, enum oto_status status, ui
 struct srv_late_reply {
     int fd; /* the client's socket; -1: no client waits */
     uint64_t id;
+    bool by_gate; /* the gate relays it, and ends with this run: the reply is sent before */
 };
 /* Sends the reply once and closes the socket. */
 void srv_late_reply_send(struct srv_late_reply *reply, enum oto_status status, uint64_t tick, const char *text);

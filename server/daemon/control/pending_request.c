@@ -84,7 +84,9 @@ static void answer(struct srv_pending_request *pending, const struct reply *repl
 struct srv_late_reply srv_pending_request_postpone(struct srv_pending_request *pending)
 {
     const bool waits = !pending->connection->closed;
-    const struct srv_late_reply late = {waits ? fcntl(pending->connection->fd, F_DUPFD_CLOEXEC, 0) : -1, pending->id};
+    const struct srv_late_reply late = {.fd = waits ? fcntl(pending->connection->fd, F_DUPFD_CLOEXEC, 0) : -1,
+                                        .id = pending->id,
+                                        .by_gate = pending->connection->remote};
     record(pending, OTO_OK, 0, "");
     free_pending(pending);
     return late;

@@ -110,9 +110,9 @@ void srv_verb_shutdown(struct srv_request *request)
     srv_connection_who(request->connection, who, sizeof who);
     struct oto_clock clock = {0};
     (void)oto_segment_clock(srv_engine_segment(request->engine), &clock);
-    srv_pending_request_finish(pending, OTO_OK, clock.tick, "the run ends");
     const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
-    hooks->shutdown(hooks->context, who);
+    hooks->shutdown(hooks->context, who); /* before the reply: the client may start the next server at once, which waits for this one */
+    srv_pending_request_finish(pending, OTO_OK, clock.tick, "the run ends");
 }
 
 /* ---- lossless readers -------------------------------------------------------------------------------------------- */

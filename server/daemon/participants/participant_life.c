@@ -38,6 +38,9 @@ enum oto_status srv_participant_join(struct srv_engine *engine, struct srv_mailb
     participant->refused = 0;
     participant->late = 0;
     participant->asked_ns = 0;
+    if (participant->is_master) { /* it counts its grants from here, and no tick may come before the first of them */
+        __atomic_store_n(&mailbox->header->grant.completed, engine->sim->tick, __ATOMIC_RELEASE);
+    }
     if (participant->is_waited_for && !srv_participant_covers(participant, engine->sim->tick)) {
         srv_participant_grant(engine, participant);
     }

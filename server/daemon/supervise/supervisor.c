@@ -200,12 +200,24 @@ static bool ended_in_order(const struct supervisor *supervisor, const siginfo_t 
             supervisor->page->stage == SRV_CRASH_STAGE_FAILED);
 }
 
+/* A server that still loads its world has nothing to end in order: the signal that was passed on to it ends it. */
+static bool ended_while_loading(const struct supervisor *supervisor, const siginfo_t *end)
+{
+    const uint32_t stage = supervisor->page->stage;
+    return supervisor->asked_to_end && !supervisor->check && end->si_code == CLD_KILLED &&
+           (end->si_status == SIGTERM || end->si_status == SIGINT || end->si_status == SIGHUP) &&
+           (stage == SRV_CRASH_STAGE_NONE || stage == SRV_CRASH_STAGE_LOADING);
+}
+
 /* Returns the exit code when the supervision ends; -1: the server still runs or was restarted. */
 static int on_child(struct supervisor *supervisor)
 {
     siginfo_t end;
     if (!srv_child_has_ended(supervisor->child, &end)) {
         return -1;
+    }
+    if (ended_while_loading(supervisor, &end)) {
+        return EXIT_SUCCESS;
     }
     const bool by_order = end.si_code != CLD_EXITED && (end.si_status == SIGTERM || end.si_status == SIGINT);
     if (supervisor->asked_to_end || by_order) {

@@ -156,7 +156,10 @@ class GoesOn:
         self.otolith("step", 500)
         before = self.clock_hash()
         epoch = self.epoch()
+        held = os.open(self.path / "otolith" / "saved", os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, held)
         self.otolith("restore", file)
+        self.assertGreater(os.fstat(held).st_nlink, 0)  # the world's directory and its lock stay
         self.assertNotIn(self.epoch(), (None, epoch))  # the reply is sent when the new run accepts clients
         self.otolith("step", 500)
         self.assertEqual(self.clock_hash(), before)

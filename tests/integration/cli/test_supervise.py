@@ -111,6 +111,15 @@ class Supervised(unittest.TestCase):
         self.assertIn(b"died of SIGKILL", bytes(event["text"]))
         self.until(lambda: self.samples("guarded/car/imu") > 30, "samples of the next run")
 
+    def test_a_world_that_loads_is_ended_in_order(self):
+        """`prepare` of the node does not return: the world loads for ever."""
+        self.world.write_text(self.world.read_text().replace("rate_hz: 100}", "rate_hz: 100, params: {trouble: endless}}"))
+        self.start("otolithd", "--supervise", self.world)
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        self.until(children.read_text, "the server")
+        self.process.terminate()
+        self.assertEqual(self.process.wait(timeout=300), 0)
+
     def samples(self, topic):
         listing = json.loads(self.otolith("ls", "--json").stdout)
         return next((row["samples"] for row in listing[0]["topics"] if row["topic"] == topic), 0) if listing else 0
