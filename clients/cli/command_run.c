@@ -240,7 +240,8 @@ static void stop(struct run *run)
     struct oto_reply reply;
     const int64_t deadline_ns = srv_now_ns() + STOP_LIMIT_NS;
     run->fault = state_of(run) == OTO_SERVER_FAULT;
-    (void)oto_control_shutdown(run->client, &reply, &error);
+    /* A signal ends a server that does not answer: one that starts again would wait, paused, for this command. */
+    run->server.is_ending = oto_control_shutdown(run->client, &reply, &error) == OTO_OK || (ended_in_order(run) && !cli_interrupted());
     while (!run_over(run) && !oto_client_run_is_over(run->client) && srv_now_ns() < deadline_ns) {
         if (drain(run) == 0) {
             (void)usleep(1000);
