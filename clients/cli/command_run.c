@@ -342,7 +342,9 @@ int cli_run(int argc, char **argv)
         run_options_pass(options, "log", options->mcap.log);
     }
     run_options_pass(options, "start-paused", NULL);
-    run_options_pass(options, "follow-parent", NULL);
+    char follow[RUN_NAME_BYTES - 2]; /* the server ends with this process, even if this one is killed while the server starts */
+    (void)snprintf(follow, sizeof follow, "follow-parent=%ld", (long)getpid());
+    run_options_pass(options, follow, NULL);
     if (options->world_path != NULL) {
         options->arguments[options->argument_count++] = options->world_path;
     }
