@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/process_time.h"
 #include "otolith/estimator.h"
 #include "otolith/vecmath.h"
 #include "otolith/version.h"
@@ -39,13 +40,16 @@ static bool has_room(const struct sheet *sheet)
     return sheet->json.bytes + ROOM < sheet->bytes;
 }
 
+/* Adds the addresses at which the children listen now: clients may connect to each. */
 static void put_endpoints(struct oto_json *json, const struct srv_server *server)
 {
     const struct srv_supervisor *const children[] = {server->publisher, server->gate};
     oto_json_open(json, "endpoints", '[');
     for (size_t k = 0; k < sizeof children / sizeof *children; k++) {
         for (uint32_t i = 0; children[k] != NULL && i < srv_supervisor_endpoint_count(children[k]); i++) {
-            oto_json_text(json, NULL, srv_supervisor_endpoint(children[k], i));
+            if (srv_supervisor_listens(children[k], i)) {
+                oto_json_text(json, NULL, srv_supervisor_endpoint(children[k], i));
+            }
         }
     }
     oto_json_close(json, ']');
@@ -73,6 +77,10 @@ static void put_identity(struct oto_json *json, const struct srv_server *server)
     oto_json_i64(json, "pid", getpid());
     oto_json_u64(json, "epoch", header->epoch);
     oto_json_u64(json, "start_time", header->writer_start_time);
+    if (server->crash_page != NULL) { /* after a crash clients wait for the next server as long as this process lives */
+        oto_json_i64(json, "supervisor_pid", getppid());
+        oto_json_u64(json, "supervisor_start_time", srv_process_start_time(getppid()));
+    }
     oto_json_text(json, "control", path);
     put_page(json, server);
     put_endpoints(json, server);

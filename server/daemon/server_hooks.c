@@ -43,11 +43,13 @@ static void on_save(void *context, const char *path, srv_hook_done_function done
     srv_checkpointer_request(server->checkpointer, path, done, done_context);
 }
 
-void srv_server_write_facts(void *context)
+void srv_server_write_facts(struct srv_server *server)
 {
-    struct srv_server *server = context;
     struct oto_error error = {0};
     char text[4096];
+    if (server->phase != SRV_PHASE_RUNNING) {
+        return; /* the file is gone, or is that of the next run */
+    }
     if (!srv_server_json(server, text, sizeof text) ||
         srv_runtime_dir_write(&server->runtime, "server.json", text, &error) != OTO_OK) {
         srv_server_warn(NULL, error.text[0] != 0 ? error.text : "server.json would be too long");
@@ -69,10 +71,16 @@ static void on_web_restart(void *context)
     (void)context; /* the events of the supervisor report the restart */
 }
 
-static void on_web_link(void *context)
+static void on_endpoints(void *context, bool is_new)
+{
+    (void)is_new;
+    srv_server_write_facts(context);
+}
+
+static void on_web_link(void *context, bool is_new)
 {
     struct srv_server *server = context;
-    if (!server->options->follow_parent) { /* `otolith run` prints the link itself */
+    if (is_new && !server->options->follow_parent) { /* `otolith run` prints the link itself */
         (void)fprintf(stderr, "otolithd: %s in the browser: %s\n", server->config.name, srv_supervisor_endpoint(server->web, 0));
     }
     srv_server_write_facts(server);
@@ -99,7 +107,7 @@ struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
 
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server)
 {
-    return (struct srv_supervisor_hooks){server, on_event, on_publisher_restart, srv_server_write_facts};
+    return (struct srv_supervisor_hooks){server, on_event, on_publisher_restart, on_endpoints};
 }
 
 struct srv_supervisor_hooks srv_server_web_hooks(struct srv_server *server)

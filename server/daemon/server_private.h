@@ -35,7 +35,7 @@ void srv_server_give_up_restore(struct srv_server *server);
 /* Prints a sentence on stderr; the context is not used. */
 void srv_server_say(void *context, const char *sentence);
 void srv_server_warn(void *context, const char *sentence);
-void srv_server_write_facts(void *server); /* server.json */
+void srv_server_write_facts(struct srv_server *server); /* server.json */
 struct srv_control_hooks srv_server_control_hooks(struct srv_server *server);
 /* Start the children that serve the world. If the page cannot start, the world runs without it and a sentence is printed. */
 enum oto_status srv_server_start_publishing(struct srv_server *server, struct oto_error *error);

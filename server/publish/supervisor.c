@@ -29,6 +29,7 @@ struct srv_supervisor {
     const char *endpoint_option;
     uint32_t endpoint_count;
     char endpoints[SRV_SUPERVISOR_ENDPOINTS][URL_BYTES];
+    bool listens[SRV_SUPERVISOR_ENDPOINTS]; /* the program listens there now */
     bool closed[SRV_SUPERVISOR_ENDPOINTS]; /* the program cannot listen there */
     bool hopeless;                         /* the program cannot start */
     uv_timer_t timer; /* one timer: the back-off, the wait for the next report, or the wait before SIGKILL */
@@ -61,18 +62,25 @@ static void on_line(struct srv_supervisor *supervisor, const char *line)
     }
     if (strncmp(line, "endpoint ", 9) == 0) {
         const unsigned long index = strtoul(line + 9, &url, 10);
-        if (index < supervisor->endpoint_count && *url == ' ') {
+        if (index < supervisor->endpoint_count && *url == ' ' && supervisor->pid != 0) { /* not the last word of a dead program */
             char *known = supervisor->endpoints[index];
+            const bool is_new = strcmp(known, url + 1) != 0, listened = supervisor->listens[index];
             supervisor->closed[index] = false;
-            if (strcmp(known, url + 1) != 0) {
-                (void)snprintf(known, URL_BYTES, "%s", url + 1);
-                supervisor->hooks.endpoints_changed(supervisor->hooks.context);
+            supervisor->listens[index] = true;
+            (void)snprintf(known, URL_BYTES, "%s", url + 1);
+            if (is_new || !listened) {
+                supervisor->hooks.endpoints_changed(supervisor->hooks.context, is_new);
             }
         }
     } else if (strncmp(line, "closed ", 7) == 0) {
         const unsigned long index = strtoul(line + 7, NULL, 10);
         if (index < supervisor->endpoint_count) {
+            const bool listened = supervisor->listens[index];
             supervisor->closed[index] = true;
+            supervisor->listens[index] = false;
+            if (listened) {
+                supervisor->hooks.endpoints_changed(supervisor->hooks.context, false);
+            }
         }
     } else if (strncmp(line, "event ", 6) == 0) {
         supervisor->hooks.event(supervisor->hooks.context, supervisor->name, 1, supervisor->pid, line + 6);
@@ -181,6 +189,8 @@ static void on_exit_ready(uv_poll_t *poll, int status, int events)
         return;
     }
     supervisor->pid = 0;
+    memset(supervisor->listens, 0, sizeof supervisor->listens);
+    supervisor->hooks.endpoints_changed(supervisor->hooks.context, false);
     uv_close((uv_handle_t *)poll, on_exit_closed);
     if (supervisor->stopping) {
         (void)uv_timer_stop(&supervisor->timer);
@@ -430,4 +440,9 @@ uint32_t srv_supervisor_endpoint_count(const struct srv_supervisor *supervisor)
 const char *srv_supervisor_endpoint(const struct srv_supervisor *supervisor, uint32_t index)
 {
     return supervisor->endpoints[index];
+}
+
+bool srv_supervisor_listens(const struct srv_supervisor *supervisor, uint32_t index)
+{
+    return supervisor->listens[index];
 }

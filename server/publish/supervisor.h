@@ -35,8 +35,8 @@ struct srv_supervisor_hooks {
     /* Reports an event: exited, restarted, a listener reopened. */
     void (*event)(void *context, const char *program, uint32_t severity, int64_t value, const char *sentence);
     void (*restarted)(void *context); /* called for each restart */
-    /* The actual address of an endpoint became known (the kernel chose the port). */
-    void (*endpoints_changed)(void *context);
+    /* The program listens at an endpoint, or no longer. `is_new`: it was not known before (the kernel chose the port). */
+    void (*endpoints_changed)(void *context, bool is_new);
 };
 
 /* `directory` is the runtime directory, which contains the ipc and control sockets. OTO_NOT_FOUND: no such program. */
@@ -53,5 +53,7 @@ uint64_t srv_supervisor_restarts(const struct srv_supervisor *supervisor);
 bool srv_supervisor_serves(const struct srv_supervisor *supervisor);
 uint32_t srv_supervisor_endpoint_count(const struct srv_supervisor *supervisor);
 const char *srv_supervisor_endpoint(const struct srv_supervisor *supervisor, uint32_t index);
+/* Whether the program listens at the endpoint now. */
+bool srv_supervisor_listens(const struct srv_supervisor *supervisor, uint32_t index);
 
 #endif

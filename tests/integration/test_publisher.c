@@ -209,7 +209,9 @@ static void a_taken_port_is_said_and_tried_again(void **state)
     struct world_process *world = *state;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof address;
-    char option[96], url[64], ipc[256];
+    char option[96], url[64], listed[72], ipc[256], tcp[256];
+    struct oto_reply reply;
+    struct oto_error error = {0};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(fd, 1), 0);
@@ -227,10 +229,15 @@ static void a_taken_port_is_said_and_tried_again(void **state)
     char *log = world_log(world);
     assert_non_null(strstr(log, "cannot listen on tcp://127.0.0.1"));
     free(log);
+    assert_ok(oto_control_info(client, &reply, &error), error);
+    (void)snprintf(listed, sizeof listed, "\"%s\"", url);
+    assert_null(strstr(reply.text, listed)); /* only addresses at which it listens are announced */
     (void)close(fd);
     subscriber = subscribe(url, "w/car/imu");
     wait_for(take(subscriber, &sample));
     oto_subscriber_close(subscriber);
+    world_endpoint(world, client, 1, tcp, sizeof tcp);
+    assert_string_equal(tcp, url);
     assert_int_equal(world_stop(world), 0);
     oto_client_close(client);
 }

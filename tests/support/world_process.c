@@ -257,11 +257,10 @@ static bool try_endpoint(struct oto_client *client, unsigned index, char *url, s
     struct oto_document *document = NULL;
     const struct oto_value *list = oto_value_get(parse_info(client, &document), "endpoints");
     assert_non_null(list);
-    assert_true(index < list->count);
-    (void)snprintf(url, bytes, "%s", list->items[index]->text);
+    const bool listens = index < list->count;
+    (void)snprintf(url, bytes, "%s", listens ? list->items[index]->text : "");
     oto_document_close(document);
-    const size_t length = strlen(url);
-    return length > 2 && strcmp(url + length - 2, ":0") != 0;
+    return listens;
 }
 
 void world_endpoint(struct world_process *world, struct oto_client *client, unsigned index, char *url, size_t bytes)

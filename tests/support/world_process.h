@@ -65,7 +65,7 @@ uint64_t world_counter(const struct oto_client *client, enum oto_counter counter
 void world_info(struct oto_client *client, const char *key, char *text, size_t bytes);
 /* A member of the plugin host of that name as text. */
 void world_host_info(struct oto_client *client, const char *name, const char *key, char *text, size_t bytes);
-/* URL i of the endpoints, once its port is known. */
+/* URL i of the endpoints at which the world listens, once there are so many. */
 void world_endpoint(struct world_process *world, struct oto_client *client, unsigned index, char *url, size_t bytes);
 
 int64_t test_now_ms(void);

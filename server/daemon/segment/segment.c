@@ -8,6 +8,7 @@
 #include <sys/mman.h> /* memfd_create */
 #include <unistd.h>
 
+#include "base/process_time.h"
 #include "otolith/ring.h"
 
 #ifndef MFD_NOEXEC_SEAL /* since Linux 6.3; older kernels refuse this flag, and the call is repeated without it */
@@ -37,27 +38,6 @@ static uint64_t available_bytes(void)
         (void)fclose(file);
     }
     return (uint64_t)kib * 1024;
-}
-
-/* Field 22 of /proc/self/stat: distinguishes a process from a later one of the same pid. The process name may hold spaces. */
-static uint64_t process_start_time(void)
-{
-    char text[1024];
-    unsigned long long start = 0;
-    FILE *file = fopen("/proc/self/stat", "re");
-    const size_t bytes = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    text[bytes] = '\0';
-    const char *rest = strrchr(text, ')');
-    for (int field = 2; rest != NULL && field < 22; field++) {
-        rest = strchr(rest + 1, ' ');
-    }
-    if (rest != NULL) {
-        start = strtoull(rest + 1, NULL, 10);
-    }
-    return (uint64_t)start;
 }
 
 static enum oto_status open_memory(struct srv_segment *segment, uint64_t bytes, struct oto_error *error)
@@ -185,7 +165,7 @@ static void fill_segment(const struct srv_segment_plan *plan, const struct srv_s
     segment->header->epoch = identity->epoch;
     segment->header->lineage = identity->lineage;
     segment->header->writer_pid = (uint32_t)getpid();
-    segment->header->writer_start_time = process_start_time();
+    segment->header->writer_start_time = srv_process_start_time(getpid());
     segment->directory = store.directory;
     __atomic_store_n(&segment->header->magic, OTO_SEGMENT_MAGIC, __ATOMIC_RELEASE);
 }
