@@ -161,6 +161,7 @@ static enum oto_status run_seek(const struct request *request, struct oto_error 
 static enum oto_status run_shutdown(const struct request *request, struct oto_error *error)
 {
     (void)error;
+    srv_runtime_dir_retire(&request->player->runtime); /* before the reply: the client may start the next world of that name */
     request->player->ended = true;
     return OTO_OK;
 }
@@ -308,6 +309,15 @@ void srv_player_serve(struct srv_player *player, uint32_t client)
         } else {
             player->message.id = 0;
             reply(&request, error.status, error.text);
+        }
+    }
+}
+
+void srv_player_end_run(struct srv_player *player)
+{
+    for (uint32_t i = player->client_count; i-- > 0;) { /* backwards, because the last client takes the place of a closed one */
+        if (player->clients[i].attached) {
+            close_client(player, i);
         }
     }
 }

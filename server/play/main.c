@@ -152,7 +152,7 @@ enum oto_status srv_player_publish(struct srv_player *player, int64_t until_ns, 
 
 static enum oto_status start_at(struct srv_player *player, int64_t t_ns, bool paused, struct oto_error *error)
 {
-    srv_player_close_clients(player);
+    srv_player_end_run(player);
     const enum oto_status status = srv_playback_start(&player->playback, t_ns, error);
     player->over = false;
     player->has_seek = false;
@@ -196,15 +196,23 @@ static void ignore(void *context)
     (void)context;
 }
 
-static void on_page(void *context)
+static void on_endpoints(void *context, bool is_new)
+{
+    (void)context;
+    (void)is_new;
+}
+
+static void on_page(void *context, bool is_new)
 {
     const struct program *program = context;
-    srv_program_print(&program->base, "%s in the browser: %s", program->player.playback.world,
-                      srv_supervisor_endpoint(program->player.page, 0));
+    if (is_new) {
+        srv_program_print(&program->base, "%s in the browser: %s", program->player.playback.world,
+                          srv_supervisor_endpoint(program->player.page, 0));
+    }
 }
 
 /* A playback also runs without publisher or page. */
-static void start_child(struct program *program, const struct srv_supervisor_options *options, void (*on_endpoint)(void *),
+static void start_child(struct program *program, const struct srv_supervisor_options *options, void (*on_endpoint)(void *, bool),
                         struct srv_supervisor **child)
 {
     struct oto_error error = {0};
@@ -224,7 +232,7 @@ static void start_children(struct program *program)
         publisher.endpoints[publisher.endpoint_count++] = options->listen[i];
     }
     if (!options->no_publish) {
-        start_child(program, &publisher, ignore, &program->player.publisher);
+        start_child(program, &publisher, on_endpoints, &program->player.publisher);
     }
     if (!options->no_publish && !options->no_web) {
         start_child(program, &page, on_page, &program->player.page);
@@ -269,13 +277,13 @@ static enum oto_status open_player(struct program *program, struct oto_error *er
         status = start_at(player, start_ns > player->playback.start_ns ? start_ns : player->playback.start_ns, options->paused, error);
     }
     if (status == OTO_OK) {
+        player->listen_fd = srv_runtime_dir_listen(&player->runtime, error);
+        status = player->listen_fd >= 0 ? OTO_OK : error->status;
+    }
+    if (status == OTO_OK) { /* after control.sock: who waits for this file finds the socket */
         (void)snprintf(text, sizeof text, "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld}\n",
                        player->playback.world, (long)getpid());
         status = srv_runtime_dir_write(&player->runtime, "server.json", text, error);
-    }
-    if (status == OTO_OK) {
-        player->listen_fd = srv_runtime_dir_listen(&player->runtime, error);
-        status = player->listen_fd >= 0 ? OTO_OK : error->status;
     }
     return status;
 }
@@ -373,6 +381,7 @@ int main(int argc, char **argv)
         print_start(&program);
         start_children(&program);
         status = run(&program, &error);
+        srv_runtime_dir_retire(&program.player.runtime);
         print_end(&program);
     }
     if (status != OTO_OK) {

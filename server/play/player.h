@@ -54,6 +54,8 @@ enum oto_status srv_player_publish(struct srv_player *player, int64_t until_ns, 
 void srv_player_accept(struct srv_player *player);
 /* Handles the requests of a client that has sent something. */
 void srv_player_serve(struct srv_player *player, uint32_t client);
+/* Closes the clients that are attached to the run. The others have not read anything of it: they attach to the next one. */
+void srv_player_end_run(struct srv_player *player);
 void srv_player_close_clients(struct srv_player *player);
 /* Whether every lossless reader has taken the record that would be overwritten. */
 bool srv_player_has_room(void *player, uint32_t channel);

@@ -2,21 +2,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "otolith/client.h"
 
 #define LISTEN_BACKLOG 128
 #define CLAIM_ATTEMPTS 8
+#define END_LIMIT_MS 5000 /* a server that ends has this time to remove its directory */
+#define END_POLL_MS 5
 
 #define NEW_SOCKET "control.new" /* the control socket until it listens; not longer than its final name */
 
-static const char *const contents[] = {"control.sock", NEW_SOCKET, "pub.ipc", "server.json", "server.json.new"};
+#define FACTS "server.json"
+
+static const char *const contents[] = {FACTS, FACTS ".new", "control.sock", NEW_SOCKET, "pub.ipc"};
 
 /* Opens a directory that only this user may access. AGAIN: another process has removed the directory. */
 static enum oto_status open_private(int parent, const char *name, const char *shown, int *fd, struct oto_error *error)
@@ -88,16 +93,34 @@ static void remove_contents(const struct srv_runtime_dir *dir)
     }
 }
 
+/* Returns 0, or the reason why the lock is not taken. */
+static int try_lock(const struct srv_runtime_dir *dir)
+{
+    return flock(dir->dir_fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+}
+
+/* A server without server.json ends, or has not begun to serve. */
+static bool holder_serves(const struct srv_runtime_dir *dir)
+{
+    return faccessat(dir->dir_fd, FACTS, F_OK, 0) == 0;
+}
+
 static enum oto_status lock(const struct srv_runtime_dir *dir, struct oto_error *error)
 {
-    if (flock(dir->dir_fd, LOCK_EX | LOCK_NB) == 0) {
+    const int64_t deadline_ms = srv_now_ms() + END_LIMIT_MS;
+    int reason = try_lock(dir);
+    while (reason == EWOULDBLOCK && !holder_serves(dir) && srv_now_ms() < deadline_ms) {
+        (void)poll(NULL, 0, END_POLL_MS);
+        reason = try_lock(dir);
+    }
+    if (reason == 0) {
         return OTO_OK;
     }
-    return errno == EWOULDBLOCK
+    return reason == EWOULDBLOCK
                ? oto_fail(error, OTO_EXISTS,
                           "a world named '%s' runs already (%s is locked): stop it, or start this one with --name",
                           dir->world, dir->path)
-               : oto_fail(error, OTO_IO, "the runtime directory %s cannot be locked: %s", dir->path, strerror(errno));
+               : oto_fail(error, OTO_IO, "the runtime directory %s cannot be locked: %s", dir->path, strerror(reason));
 }
 
 /* Removes what a failed claim made. A directory with files, or of another user, stays. */
@@ -164,6 +187,29 @@ enum oto_status srv_runtime_dir_share(const struct srv_runtime_dir *dir, struct 
                         strerror(errno));
     }
     return OTO_OK;
+}
+
+void srv_runtime_dir_retire(const struct srv_runtime_dir *dir)
+{
+    (void)unlinkat(dir->dir_fd, FACTS, 0);
+}
+
+void srv_runtime_dir_hand_over(struct srv_runtime_dir *dir, struct srv_runtime_dir *next)
+{
+    if (dir->path[0] == 0 || dir->dir_fd < 0) {
+        return;
+    }
+    for (size_t i = 1; i < sizeof contents / sizeof *contents; i++) { /* the first is server.json */
+        (void)unlinkat(dir->dir_fd, contents[i], 0);
+    }
+    (void)fchmod(dir->dir_fd, 0700); /* as if it were claimed: the next run shares it again if its file gives roles */
+    *next = *dir;
+    dir->dir_fd = dir->base_fd = -1;
+}
+
+bool srv_runtime_dir_is_of(const struct srv_runtime_dir *dir, const char *world)
+{
+    return dir->path[0] != 0 && dir->dir_fd >= 0 && strcmp(dir->world, world) == 0;
 }
 
 void srv_runtime_dir_release(struct srv_runtime_dir *dir)

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -67,6 +68,17 @@ class Playbacks(OtolithCase):
         self.assertGreaterEqual(int(seq[1]), 500)
         self.assertIn("is not in it", self.otolith("seek", "9s", code=1))
         self.assertIn("no meaning", self.otolith("set", "car/imu", "a", "1", code=1))
+
+    def test_a_client_that_attaches_during_a_seek_is_served(self):
+        self.play("--paused", "--hold", "--no-publish")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+            client.connect(str(self.path / "otolith" / "rec" / "control.sock"))
+            self.otolith("ls")  # the player accepts clients in order: it has this one
+            self.otolith("seek", "2s")
+            self.otolith("ls")
+            client.settimeout(PATIENCE_S)
+            client.send(b"\x84\xa1v\x01\xa2id\x01\xa2op\xa6attach\xa4name\xa1x")
+            self.assertIn(b"epoch", client.recv(65536))
 
     @unittest.skipUnless((BIN / "otolith-web").exists(), "this build has no otolith-web")
     def test_a_playback_has_a_page_that_comes_back_and_ends_with_it(self):

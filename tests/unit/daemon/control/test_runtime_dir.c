@@ -1,6 +1,10 @@
-/* The runtime directory of a server. listen() is ours here: it looks whether clients could have found the socket before it. */
+/*
+ * The runtime directory of a server. listen() is ours here: it looks whether clients could have found the socket before it. So is
+ * flock(): in it a server that ends lets its directory go.
+ */
 #include "oto_test.h"
 
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +19,19 @@ int listen(int fd, int backlog)
 {
     named_before_it_listened = control_socket[0] != 0 && access(control_socket, F_OK) == 0;
     return (int)syscall(SYS_listen, fd, backlog);
+}
+
+static struct srv_runtime_dir *ending; /* removed while the next server tries the lock for the third time; NULL: nobody ends */
+static uint32_t tries;
+
+int flock(int fd, int operation)
+{
+    tries++;
+    if (ending != NULL && tries == 3) {
+        srv_runtime_dir_release(ending);
+        ending = NULL;
+    }
+    return (int)syscall(SYS_flock, fd, operation);
 }
 
 struct fixture {
@@ -67,13 +84,59 @@ static void a_second_server_of_the_name_is_refused(void **state)
     struct oto_error error = {0};
     (void)state;
     assert_ok(srv_runtime_dir_claim("demo", &first, &error), error);
+    assert_ok(srv_runtime_dir_write(&first, "server.json", "{}\n", &error), error);
+    tries = 0;
     assert_int_equal(srv_runtime_dir_claim("demo", &second, &error), OTO_EXISTS);
     assert_non_null(strstr(error.text, "'demo' runs already"));
+    assert_int_equal(tries, 1); /* at once */
     assert_ok(srv_runtime_dir_claim("other", &other, &error), error);
     srv_runtime_dir_release(&first);
     assert_ok(srv_runtime_dir_claim("demo", &second, &error), error);
     srv_runtime_dir_release(&second);
     srv_runtime_dir_release(&other);
+}
+
+/* The reply to `shutdown` comes before the end of the server. */
+static void a_server_that_ends_is_waited_for(void **state)
+{
+    struct srv_runtime_dir first, second;
+    struct oto_error error = {0};
+    (void)state;
+    assert_ok(srv_runtime_dir_claim("demo", &first, &error), error);
+    assert_ok(srv_runtime_dir_write(&first, "server.json", "{}\n", &error), error);
+    srv_runtime_dir_retire(&first);
+    ending = &first;
+    tries = 0;
+    assert_ok(srv_runtime_dir_claim("demo", &second, &error), error);
+    assert_null(ending);
+    srv_runtime_dir_release(&second);
+}
+
+static void the_next_run_has_the_directory_without_a_moment_for_others(void **state)
+{
+    struct srv_runtime_dir first, next, other;
+    struct oto_error error = {0};
+    char path[128];
+    (void)state;
+    assert_ok(srv_runtime_dir_claim("demo", &first, &error), error);
+    const int fd = srv_runtime_dir_listen(&first, &error);
+    assert_true(fd >= 0);
+    assert_ok(srv_runtime_dir_write(&first, "server.json", "{}\n", &error), error);
+    (void)close(fd);
+    srv_runtime_dir_hand_over(&first, &next);
+    srv_runtime_dir_release(&first);
+    assert_true(srv_runtime_dir_is_of(&next, "demo"));
+    assert_false(srv_runtime_dir_is_of(&first, "demo"));
+    assert_false(srv_runtime_dir_is_of(&next, "other"));
+    assert_int_equal(srv_runtime_dir_claim("demo", &other, &error), OTO_EXISTS);
+    assert_true(srv_runtime_dir_path(&next, "server.json", path, sizeof path));
+    assert_int_equal(access(path, F_OK), 0);
+    assert_true(srv_runtime_dir_path(&next, "control.sock", path, sizeof path));
+    assert_int_equal(access(path, F_OK), -1);
+    const int again = srv_runtime_dir_listen(&next, &error);
+    assert_true(again >= 0);
+    (void)close(again);
+    srv_runtime_dir_release(&next);
 }
 
 static void what_a_dead_server_left_is_replaced(void **state)
@@ -172,6 +235,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         in_root(it_is_private_and_removed_at_the_end),
         in_root(a_second_server_of_the_name_is_refused),
+        in_root(a_server_that_ends_is_waited_for),
+        in_root(the_next_run_has_the_directory_without_a_moment_for_others),
         in_root(what_a_dead_server_left_is_replaced),
         in_root(the_control_socket_is_found_only_when_it_listens),
         in_root(a_symlink_is_refused),
