@@ -95,7 +95,7 @@ void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t paus
 /* SIGINT and SIGTERM set a flag, which every loop reads. */
 void cli_catch_signals(void);
 bool cli_interrupted(void);
-int cli_signal_exit_code(void); /* after cli_interrupted(): 130 for SIGINT, 143 for SIGTERM, as shells have it */
+int cli_signal_exit_code(void); /* after cli_interrupted(): 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP, as shells have it */
 
 /* False for a channel without samples that a parameter disables: lists do not show it. */
 bool cli_is_shown(const struct oto_channel *channel);

@@ -50,7 +50,9 @@ int cli_check(int argc, char **argv)
     }
     arguments[0] = server;
     arguments[1] = (char[]){"--check"};
-    arguments[2] = (char[]){"--follow-parent"}; /* a plugin's prepare that does not return ends with this program */
+    char follow[32]; /* a plugin's prepare that does not return ends with this program */
+    (void)snprintf(follow, sizeof follow, "--follow-parent=%ld", (long)getpid());
+    arguments[2] = follow;
     for (int i = 1; i < argc; i++) {
         arguments[i + 2] = argv[i];
     }

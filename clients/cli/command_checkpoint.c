@@ -255,14 +255,18 @@ static int start_branch(struct branch *branch, char *world, char *checkpoint, ui
     if (server_start(&server, arguments, &error) != OTO_OK) {
         return cli_say(&error);
     }
-    if (attach_and_resume(&server, branch->name, &error) != OTO_OK) {
-        (void)cli_say(&error);
+    const enum oto_status status = attach_and_resume(&server, branch->name, &error);
+    if (status != OTO_OK) {
         server_stop(&server);
-        return CLI_FAILED;
+        return cli_interrupted() ? cli_signal_exit_code() : cli_say(&error);
     }
     cli_print_line(stdout, "world '%s' starts at tick %" PRIu64 " (pid %ld)", branch->name, tick, (long)server.pid);
     (void)fflush(stdout);
     while (branch->stay && !server_ended(&server)) {
+        if (cli_interrupted()) { /* the branch is a world of its own */
+            cli_print_line(stderr, "otolith: world '%s' goes on without this command; end it with `kill %ld`", branch->name, (long)server.pid);
+            return cli_signal_exit_code();
+        }
         (void)usleep(20000);
     }
     return branch->stay ? server.exit_code : CLI_OK;
@@ -275,11 +279,12 @@ int cli_branch(int argc, char **argv)
     char world[PATH_MAX], checkpoint[PATH_MAX];
     uint64_t tick = 0;
     cli_parse(&branch_argp, argc, argv, &branch);
+    cli_catch_signals();
     if (save_for_branch(&branch, world, sizeof world, checkpoint, sizeof checkpoint, &tick, &error) != OTO_OK) {
         srv_temporary_directory_remove(branch.directory);
         return error.status != OTO_OK ? cli_say(&error) : CLI_FAILED;
     }
-    const int code = start_branch(&branch, world, checkpoint, tick);
+    const int code = cli_interrupted() ? cli_signal_exit_code() : start_branch(&branch, world, checkpoint, tick);
     srv_temporary_directory_remove(branch.directory);
     for (int i = 1; i < branch.inherited; i += 2) {
         free(branch.origin[i]);

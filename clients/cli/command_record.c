@@ -4,6 +4,7 @@
 #include "attach/mirror.h"
 #include "bar.h"
 #include "cli.h"
+#include "follow.h"
 #include "json.h"
 #include "record/recording.h"
 
@@ -12,6 +13,7 @@ enum { MOST_TOPICS = 256 };
 
 struct options {
     struct cli_common common;
+    struct cli_follow follow;
     struct cli_remote remote;
     const char *topics[MOST_TOPICS];
     struct recording_options recording;
@@ -30,7 +32,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->common;
-        state->child_inputs[1] = &options->remote;
+        state->child_inputs[1] = &options->follow;
+        state->child_inputs[2] = &options->remote;
         return 0;
     case 'o':
         options->recording.path = argument;
@@ -53,7 +56,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /* After a crash or a restored checkpoint the recording continues in the next run, but not over the wire. OTO_CLOSED: there is none. */
-static enum oto_status follow(struct oto_client *client, struct recording *recording, struct oto_error *error)
+static enum oto_status follow(struct oto_client *client, const struct options *options, struct recording *recording, struct oto_error *error)
 {
     uint64_t count = 1;
     enum oto_status status = OTO_OK;
@@ -65,9 +68,9 @@ static enum oto_status follow(struct oto_client *client, struct recording *recor
         return OTO_CLOSED;
     }
     if (status == OTO_OK) {
-        status = oto_client_reattach(client, 2000, error) == OTO_OK ? recording_resume(recording, error) : OTO_CLOSED;
+        status = cli_follow(client, &options->follow, error);
     }
-    return status;
+    return status == OTO_OK ? recording_resume(recording, error) : status;
 }
 
 static void show_progress(struct cli_bar *bar, const struct recording *recording, int64_t done_ns, int64_t for_ns)
@@ -81,9 +84,9 @@ static void show_progress(struct cli_bar *bar, const struct recording *recording
     }
 }
 
-/* `for_ns`: simulated time to record; 0: until Ctrl-C. */
-static enum oto_status record(struct oto_client *client, struct recording *recording, int64_t for_ns, struct oto_error *error)
+static enum oto_status record(struct oto_client *client, const struct options *options, struct recording *recording, struct oto_error *error)
 {
+    const int64_t for_ns = options->recording.for_ns;
     enum oto_status status = OTO_OK;
     struct oto_clock start = {0};
     struct cli_bar bar;
@@ -97,7 +100,8 @@ static enum oto_status record(struct oto_client *client, struct recording *recor
         status = recording_drain(recording, &count, error);
         show_progress(&bar, recording, clock.sim_time_ns - start.sim_time_ns, for_ns);
         if (status == OTO_OK && count == 0 && over) {
-            status = follow(client, recording, error);
+            cli_bar_end(&bar);
+            status = follow(client, options, recording, error);
         } else if (status == OTO_OK && count == 0) {
             cli_wait_for_records(client, clock.tick, 5);
         }
@@ -137,7 +141,8 @@ static void print_json(const char *path, const struct recording_counts *counts)
 
 int cli_record(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_samples_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {&cli_samples_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = rows,
         .parser = parse,
@@ -145,7 +150,7 @@ int cli_record(int argc, char **argv)
         .doc = "Record topics of a running world, or all of them, as an MCAP file that Foxglove, Lichtblick, PlotJuggler and ROS 2 "
                "read, that `otolith play` serves again, and whose samples `otolith verify` computes again. Ctrl-C ends it."
                "\vWith --connect the samples come over the wire: a world that is not in real time does not wait for them, the recording "
-               "ends with the run, and it has no world file for `otolith verify`.\n\nExit codes: 0 all samples are in the file; 1 it failed, or samples were lost.",
+               "ends with the run, and it has no world file for `otolith verify`.\n\nExit codes: 0 all samples are in the file; 1 it failed, samples were lost, or the server died and did not start again.",
         .children = children};
     static struct options options;
     char path[OTO_WORLD_NAME_BYTES + 8];
@@ -165,16 +170,19 @@ int cli_record(int argc, char **argv)
         oto_client_close(client);
         return cli_say(&error);
     }
-    const enum oto_status recorded = record(client, recording, options.recording.for_ns, &error);
+    const enum oto_status recorded = record(client, &options, recording, &error);
     const struct recording_counts counts = recording_counts(recording);
     status = recording_close(recording, recorded == OTO_OK ? &error : &(struct oto_error){0});
     oto_client_close(client);
     if (recorded != OTO_OK || status != OTO_OK) {
-        return cli_say(&error);
+        (void)cli_say(&error);
+    }
+    if ((recorded != OTO_OK && recorded != OTO_NOT_FOUND /* the world is gone; its recording is whole */) || status != OTO_OK) {
+        return CLI_FAILED;
     }
     if (options.common.json) {
         print_json(options.recording.path, &counts);
     }
     cli_print_line(stderr, "%s: %" PRIu64 " samples, %" PRIu64 " lost", options.recording.path, counts.samples, counts.lost);
-    return counts.lost > 0 ? CLI_FAILED : CLI_OK;
+    return counts.lost > 0 || recorded != OTO_OK ? CLI_FAILED : CLI_OK;
 }

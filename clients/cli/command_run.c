@@ -240,7 +240,8 @@ static void stop(struct run *run)
     struct oto_reply reply;
     const int64_t deadline_ns = srv_now_ns() + STOP_LIMIT_NS;
     run->fault = state_of(run) == OTO_SERVER_FAULT;
-    (void)oto_control_shutdown(run->client, &reply, &error);
+    /* A signal ends a server that does not answer: one that starts again would wait, paused, for this command. */
+    run->server.is_ending = oto_control_shutdown(run->client, &reply, &error) == OTO_OK || (ended_in_order(run) && !cli_interrupted());
     while (!run_over(run) && !oto_client_run_is_over(run->client) && srv_now_ns() < deadline_ns) {
         if (drain(run) == 0) {
             (void)usleep(1000);
@@ -341,7 +342,9 @@ int cli_run(int argc, char **argv)
         run_options_pass(options, "log", options->mcap.log);
     }
     run_options_pass(options, "start-paused", NULL);
-    run_options_pass(options, "follow-parent", NULL);
+    char follow[RUN_NAME_BYTES - 2]; /* the server ends with this process, even if this one is killed while the server starts */
+    (void)snprintf(follow, sizeof follow, "follow-parent=%ld", (long)getpid());
+    run_options_pass(options, follow, NULL);
     if (options->world_path != NULL) {
         options->arguments[options->argument_count++] = options->world_path;
     }

@@ -54,6 +54,9 @@ static enum oto_status read_control_token(const char *path, char *token, size_t 
 static enum oto_status print_link(const struct options *options, const struct cli_web_link *link, struct oto_error *error)
 {
     char token[64] = "";
+    if (link->link[0] == 0 && link->expected) {
+        return oto_fail(error, OTO_TIMEOUT, "the page of this world does not listen yet: ask again; messages of its server say why");
+    }
     if (link->link[0] == 0) {
         return oto_fail(error, OTO_NOT_FOUND, "this world has no page: write `web: true` in its file, or start it with "
                         "--set web=true; a recording, without --no-web");

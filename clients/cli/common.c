@@ -177,11 +177,14 @@ static void on_signal(int number)
 
 void cli_catch_signals(void)
 {
-    struct sigaction action;
+    struct sigaction action, before;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) { /* nohup ignores it */
+        (void)sigaction(SIGHUP, &action, NULL);
+    }
     (void)signal(SIGPIPE, SIG_IGN);
 }
 

@@ -84,6 +84,7 @@ int main(int argc, char **argv)
 {
     static char buffer[BUFSIZ]; /* without this buffer stdio drops characters if it cannot allocate one */
     (void)setvbuf(stdout, buffer, isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, sizeof buffer);
+    (void)signal(SIGCHLD, SIG_DFL); /* some launchers ignore it, which makes children unwaitable */
     (void)signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write fails with EFBIG, which is reported */
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         return finish(help(argc < 2 ? stderr : stdout, argc < 2 ? CLI_USAGE : CLI_OK));

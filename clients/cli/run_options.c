@@ -246,5 +246,5 @@ const struct argp run_options_argp = {.options = rows,
                                      .args_doc = "[WORLD]\n--replay LOG",
                                      .doc = "Start a world and show a live view; q or Ctrl-C stops it. Without a terminal one line "
                                             "a second is printed.\vExit codes: 0 the run reached its end; 1 it failed, or "
-                                            "samples or outputs were lost; 130 after Ctrl-C, 143 after SIGTERM: all outputs "
-                                            "are complete and end at the same tick."};
+                                            "samples or outputs were lost; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP: "
+                                            "all outputs are complete and end at the same tick."};

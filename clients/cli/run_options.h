@@ -9,7 +9,7 @@
 #include "record/run_recording.h"
 #include "recorder.h"
 
-enum { RUN_MOST_ARGUMENTS = 256, RUN_NAME_BYTES = 24 };
+enum { RUN_MOST_ARGUMENTS = 256, RUN_NAME_BYTES = 32 };
 
 struct run_options {
     char *world_path;

@@ -3,8 +3,8 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,15 +35,15 @@ enum oto_status server_start(struct server_process *server, char **arguments, st
 
 bool server_ended(struct server_process *server)
 {
-    int how = 0;
+    siginfo_t how;
     if (server->pid == 0) {
         return true;
     }
-    if (waitpid(server->pid, &how, WNOHANG) != server->pid) {
+    if (!srv_child_has_ended(server->pid, &how)) {
         return false;
     }
     server->pid = 0;
-    server->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    server->exit_code = how.si_code == CLD_EXITED ? how.si_status : how.si_code != 0 ? 128 + how.si_status : EXIT_FAILURE;
     return true;
 }
 
@@ -134,13 +134,18 @@ void server_stop(struct server_process *server)
         int signal;
         int64_t timeout_ns;
     } steps[] = {{0, INT64_C(8000000000)}, {SIGTERM, INT64_C(5000000000)}, {SIGKILL, INT64_C(5000000000)}};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && !server_ended(server); i++) {
+    bool terminated = false;
+    for (size_t i = server->is_ending ? 0 : 1; i < sizeof steps / sizeof *steps && !server_ended(server); i++) {
         if (steps[i].signal != 0) {
             (void)kill(server->pid, steps[i].signal);
+            terminated = true;
         }
         const int64_t deadline_ns = srv_now_ns() + steps[i].timeout_ns;
         while (!server_ended(server) && srv_now_ns() < deadline_ns) {
             rest(2000000);
         }
+    }
+    if (terminated && server->exit_code == 128 + SIGTERM) {
+        server->exit_code = 0;
     }
 }

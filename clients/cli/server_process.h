@@ -9,6 +9,7 @@
 struct server_process {
     pid_t pid; /* 0: not running */
     int exit_code;
+    bool is_ending; /* it ends without a signal: it answered a shutdown, or its run ended */
 };
 
 /* Starts otolithd with the arguments (NULL-terminated, [0] is replaced by the program). */
@@ -19,7 +20,10 @@ bool server_ended(struct server_process *server);
 struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error);
 /* Attaches to the next run of this process after the end of a run. OTO_CLOSED: the process ended, or a signal came. */
 enum oto_status server_reattach(struct server_process *server, struct oto_client *client, struct oto_error *error);
-/* Waits for the end of the process; if it does not end, sends SIGTERM, then SIGKILL. */
+/*
+ * Ends the process: waits for one that is ending, sends SIGTERM to any other and to one that does not end, then SIGKILL. A
+ * server that this SIGTERM ends while it loads its world has exit code 0.
+ */
 void server_stop(struct server_process *server);
 
 #endif

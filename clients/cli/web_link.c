@@ -18,7 +18,7 @@ enum oto_status cli_web_link_read(struct oto_client *client, struct cli_web_link
 {
     struct oto_reply reply;
     struct oto_document *document = NULL;
-    char pid[24];
+    char expected[8];
     enum oto_status status = oto_control_info(client, &reply, error);
     if (status == OTO_OK) {
         status = oto_document_parse("info", reply.text, strlen(reply.text), NULL, &document, error);
@@ -29,8 +29,8 @@ enum oto_status cli_web_link_read(struct oto_client *client, struct cli_web_link
     const struct oto_value *info = oto_document_root(document);
     take(info, "page", link->link, sizeof link->link);
     take(info, "page_tokens", link->tokens, sizeof link->tokens);
-    take(info, "web_pid", pid, sizeof pid);
-    link->expected = link->link[0] != 0 || (pid[0] != 0 && strcmp(pid, "0") != 0);
+    take(info, "page_expected", expected, sizeof expected);
+    link->expected = strcmp(expected, "true") == 0;
     oto_document_close(document);
     return OTO_OK;
 }

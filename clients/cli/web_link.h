@@ -8,8 +8,8 @@
 #include "otolith/client.h"
 
 struct cli_web_link {
-    bool expected;    /* the server has started otolith-web, which may not listen yet */
-    char link[256];   /* with the read token; "" until otolith-web listens */
+    bool expected;    /* the world has a page, which may not listen yet, or may start again after its death */
+    char link[256];   /* with the read token; "" while otolith-web does not listen */
     char tokens[192]; /* path of the file with both tokens */
 };
 

@@ -55,16 +55,17 @@ static void put_endpoints(struct oto_json *json, const struct srv_server *server
     oto_json_close(json, ']');
 }
 
-/* Adds the link of the page with its read token, and the file with both tokens; "" if no page listens. */
+/* Adds the link of the page with its read token, and the file with both tokens; "" while no page listens. `page_expected`: the world has one. */
 static void put_page(struct oto_json *json, const struct srv_server *server)
 {
-    const char *link = server->web != NULL ? srv_supervisor_endpoint(server->web, 0) : "";
+    const char *link = server->web != NULL && srv_supervisor_listens(server->web, 0) ? srv_supervisor_endpoint(server->web, 0) : "";
     char tokens[160] = "";
     if (link[0] != 0) {
         (void)snprintf(tokens, sizeof tokens, "%s.web", server->runtime.path);
     }
     oto_json_text(json, "page", link);
     oto_json_text(json, "page_tokens", tokens);
+    oto_json_flag(json, "page_expected", server->web != NULL && srv_supervisor_serves(server->web)); /* false also: it cannot start */
 }
 
 static void put_identity(struct oto_json *json, const struct srv_server *server)

@@ -156,11 +156,28 @@ static bool is_given(int argc, char **argv, const char *option)
     return false;
 }
 
-/* Makes the process end with its parent. False: the parent has ended already. */
-static bool follow_parent(void)
+/* Makes the process end with its parent, the process `pid` (NULL: not known). False: the parent has ended already, or `pid` is none. */
+static bool follow_parent(const char *pid)
 {
-    const pid_t parent = getppid();
-    return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent;
+    char *end = NULL;
+    const long parent = pid != NULL ? strtol(pid, &end, 10) : (long)getppid();
+    if (pid != NULL && (parent <= 0 || *end != '\0')) {
+        srv_server_say(NULL, SRV_SUPERVISOR_FOLLOW "=PID needs the id of the process that started this one");
+        return false;
+    }
+    return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && (long)getppid() == parent;
+}
+
+/* A supervising parent follows its own parent, and its child follows it. */
+static int supervise(int argc, char **argv, bool check)
+{
+    const char *pid = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (srv_supervisor_is_follow(argv[i], &pid) && !follow_parent(pid)) {
+            return EXIT_FAILURE;
+        }
+    }
+    return srv_supervise_server(argc, argv, check);
 }
 
 int main(int argc, char **argv)
@@ -171,8 +188,7 @@ int main(int argc, char **argv)
     be_small();
     const bool check = is_given(argc, argv, SRV_SUPERVISOR_CHECK);
     if ((check || is_given(argc, argv, SRV_SUPERVISOR_OPTION)) && !is_given(argc, argv, SRV_SUPERVISOR_PAGE)) {
-        return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE
-                                                                           : srv_supervise_server(argc, argv, check);
+        return supervise(argc, argv, check);
     }
     struct srv_options options = {0};
     srv_options_parse(argc, argv, &options);
@@ -186,7 +202,7 @@ int main(int argc, char **argv)
     if (options.checkpoint_directory != NULL) {
         srv_saves_hold(options.checkpoint_directory);
     }
-    if (options.follow_parent && !follow_parent()) {
+    if (options.follow_parent && !follow_parent(options.parent)) {
         return EXIT_FAILURE;
     }
     struct oto_error error = {0};

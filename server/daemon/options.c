@@ -38,7 +38,8 @@ static const struct argp_option rows[] = {
     {"no-publish", KEY_NO_PUBLISH, NULL, 0, "Shared memory alone, no nng publisher", 0},
     {"insecure", KEY_INSECURE, NULL, 0, "Accept tcp:// addresses beyond this machine, as `publish: {insecure: true}`", 0},
     {"keep-plugins", KEY_KEEP, "DIR", 0, "Also write the loaded copies of plugins there, for perf and gdb", 0},
-    {"follow-parent", KEY_FOLLOW, NULL, 0, "End in order when the process that started this one ends", 0},
+    {"follow-parent", KEY_FOLLOW, "PID", OPTION_ARG_OPTIONAL,
+     "End in order when the process that started this one ends; PID: its id, also where it has ended by now", 0},
     {"check", KEY_CHECK, NULL, 0, "Load and prepare everything, say what is wrong, run nothing", 1},
     {"json", KEY_JSON, NULL, 0, "With --check: print the result as JSON", 1},
     {"schema", KEY_SCHEMA, NULL, 0, "Print the JSON Schema of world files", 1},
@@ -105,8 +106,6 @@ static bool *flag_of(struct srv_options *options, int key)
         return &options->schema;
     case KEY_NO_PUBLISH:
         return &options->no_publish;
-    case KEY_FOLLOW:
-        return &options->follow_parent;
     case KEY_SUPERVISE:
         return &options->supervise;
     case KEY_ANYWAY:
@@ -165,6 +164,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         if (!srv_duration_parse(value, &options->for_ns) || options->for_ns == 0) {
             argp_error(state, "--for '%s': a simulated time above 0 is needed, as 10s, 500ms, 1.5min", value);
         }
+        return 0;
+    case KEY_FOLLOW:
+        options->follow_parent = true;
+        options->parent = value;
         return 0;
     case KEY_SAVES:
         options->checkpoint_directory = value;

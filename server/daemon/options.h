@@ -27,7 +27,9 @@ struct srv_options {
     const char *quarantine[SRV_MAX_QUARANTINE];
     uint32_t quarantine_count;
     int crash_page_fd; /* 0: not supervised */
-    bool start_paused, check, json, schema, no_publish, follow_parent, supervise;
+    bool follow_parent;
+    const char *parent; /* id of the process to follow; NULL: the parent of this one */
+    bool start_paused, check, json, schema, no_publish, supervise;
 };
 
 /* Ends the process with code 2 and a sentence when the command line is wrong. The texts of argv are borrowed. */

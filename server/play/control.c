@@ -80,7 +80,7 @@ static enum oto_status run_wake(const struct request *request, struct oto_error 
 static enum oto_status run_info(const struct request *request, struct oto_error *error)
 {
     const struct srv_player *player = request->player;
-    const char *link = player->page != NULL ? srv_supervisor_endpoint(player->page, 0) : "";
+    const char *link = player->page != NULL && srv_supervisor_listens(player->page, 0) ? srv_supervisor_endpoint(player->page, 0) : "";
     char file[PATH_MAX], tokens[SRV_RUNTIME_PATH_BYTES + 8] = "";
     struct oto_json json = {.layout = OTO_JSON_LINE};
     (void)error;
@@ -100,6 +100,7 @@ static enum oto_status run_info(const struct request *request, struct oto_error 
     oto_json_u64(&json, "published", player->playback.published);
     oto_json_text(&json, "page", link);
     oto_json_text(&json, "page_tokens", tokens);
+    oto_json_flag(&json, "page_expected", player->page != NULL && srv_supervisor_serves(player->page));
     oto_json_i64(&json, "web_pid", player->page != NULL ? srv_supervisor_pid(player->page) : 0);
     oto_json_close(&json, '}');
     reply(request, json.failed ? OTO_NO_MEMORY : OTO_OK, json.failed ? "out of memory" : json.text);

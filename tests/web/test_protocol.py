@@ -12,7 +12,7 @@ import time
 
 import web_case
 from foxglove_client import start_foxglove_client
-from web_case import Link, Viewer, WebCase
+from web_case import PATIENCE_S, Link, Viewer, WebCase
 from websocket import Refused, WebSocket
 
 IMU = "demo/car/imu"
@@ -436,6 +436,39 @@ class Supervision(WebCase):
         os.kill(self.children("otolith-web")[0], signal.SIGKILL)
         self.until(lambda: self.children("otolith-web") and self.connects(link), "the page")
         self.assertEqual(self.link().text, link.text)
+
+    def gated_page(self):
+        """A folder of programs whose page starts only when the file `open` is there, and counts its starts in the file `starts`."""
+        folder = self.path / "bin"
+        folder.mkdir()
+        for name in ("otolithd", "otolith-publisher", "otolith-plugin-host"):
+            shutil.copy(self.binaries / name, folder / name)
+        plugins = next((self.binaries.parent / "lib/otolith").glob("plugins-*"))
+        self.environment["OTOLITH_PLUGIN_PATH"] = str(plugins)
+        script = f'#!/bin/sh\necho start >> "{self.path}/starts"\n[ -e "{self.path}/open" ] || exit 1\nexec "{self.binaries}/otolith-web" "$@"\n'
+        (folder / "otolith-web").write_text(script)
+        (folder / "otolith-web").chmod(0o700)
+        return folder
+
+    def starts(self):
+        return len((self.path / "starts").read_text().splitlines())
+
+    def test_a_page_that_starts_again_is_waited_for_and_a_dead_one_has_no_link(self):
+        gate = self.path / "open"
+        gate.touch()
+        link = self.start(folder=self.gated_page())
+        gate.unlink()
+        os.kill(self.children("otolith-web")[0], signal.SIGKILL)
+        facts = self.path / "otolith" / "demo" / "server.json"
+        self.until(lambda: json.loads(facts.read_text())["page"] == "", "the end of the page")
+        self.assertTrue(json.loads(facts.read_text())["page_expected"])
+        waits = subprocess.Popen([self.program, "web", "--control"], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        before = self.starts()
+        self.until(lambda: self.starts() >= before + 3, "attempts to start the page")
+        self.assertIsNone(waits.poll(), "it does not wait for the page")
+        gate.touch()
+        said, errors = waits.communicate(timeout=PATIENCE_S)
+        self.assertEqual((waits.returncode, said.strip()), (0, link.text), errors)
 
     def connects(self, link):
         try:

@@ -54,18 +54,30 @@ static char *newest_save(const struct supervisor *supervisor)
     return NULL;
 }
 
-/* Fills the child's arguments: the command line without --supervise, and the checkpoint to continue from. */
-static void fill_arguments(struct supervisor *supervisor, char page[32], char **arguments)
+bool srv_supervisor_is_follow(const char *argument, const char **pid)
+{
+    const size_t length = strlen(SRV_SUPERVISOR_FOLLOW);
+    if (strncmp(argument, SRV_SUPERVISOR_FOLLOW, length) != 0 || (argument[length] != '=' && argument[length] != '\0')) {
+        return false;
+    }
+    *pid = argument[length] == '=' ? argument + length + 1 : NULL;
+    return true;
+}
+
+/* Fills the child's arguments: the command line without --supervise, and the checkpoint to continue from. The child follows this process. */
+static void fill_arguments(struct supervisor *supervisor, char page[32], char follow[32], char **arguments)
 {
     static char crash_page[] = SRV_SUPERVISOR_PAGE, folder[] = "--checkpoint-directory", restore[] = "--restore",
                 quarantine[] = "--quarantine", again[] = "--again";
     int count = 0;
     for (int i = 0; i < supervisor->argc; i++) {
+        const char *pid = NULL;
         if (strcmp(supervisor->argv[i], SRV_SUPERVISOR_OPTION) != 0) {
-            arguments[count++] = supervisor->argv[i];
+            arguments[count++] = srv_supervisor_is_follow(supervisor->argv[i], &pid) ? follow : supervisor->argv[i];
         }
     }
     (void)snprintf(page, 32, "%d", supervisor->page_fd);
+    (void)snprintf(follow, 32, SRV_SUPERVISOR_FOLLOW "=%ld", (long)getpid());
     arguments[count++] = crash_page;
     arguments[count++] = page;
     if (supervisor->saves[0] != '\0') {
@@ -89,7 +101,7 @@ static void fill_arguments(struct supervisor *supervisor, char page[32], char **
 
 static bool spawn_child(struct supervisor *supervisor)
 {
-    char page[32];
+    char page[32], follow[32];
     posix_spawnattr_t attributes;
     sigset_t none;
     char **arguments = calloc((size_t)supervisor->argc + MORE_ARGUMENTS, sizeof *arguments);
@@ -98,7 +110,7 @@ static bool spawn_child(struct supervisor *supervisor)
         return false;
     }
     supervisor->save = newest_save(supervisor);
-    fill_arguments(supervisor, page, arguments);
+    fill_arguments(supervisor, page, follow, arguments);
     supervisor->page->signal = 0;
     supervisor->page->stage = SRV_CRASH_STAGE_NONE;
     supervisor->page->node[0] = supervisor->page->plugin[0] = '\0';

@@ -15,8 +15,11 @@
 /* The user must write these options in full, because they are searched for before the command line is parsed. */
 #define SRV_SUPERVISOR_OPTION "--supervise"
 #define SRV_SUPERVISOR_CHECK "--check"
+#define SRV_SUPERVISOR_FOLLOW "--follow-parent" /* or --follow-parent=PID */
 #define SRV_SUPERVISOR_PAGE "--crash-page" /* only a child has it */
 
+/* Whether the argument is --follow-parent. *pid is then its value, NULL where it has none. */
+bool srv_supervisor_is_follow(const char *argument, const char **pid);
 /* Returns the exit code of the process when the supervision ends. `argv` is the whole command line; `check`: it has
  * --check. */
 int srv_supervise_server(int argc, char **argv, bool check);

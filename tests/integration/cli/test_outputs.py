@@ -213,7 +213,7 @@ class Ends(Case):
         return run.returncode, said, paths
 
     def test_all_outputs_of_an_interrupted_run_end_at_one_tick(self):
-        for number, mode in ((signal.SIGINT, "realtime"), (signal.SIGTERM, "realtime"), (signal.SIGINT, "asap")):
+        for number, mode in ((signal.SIGINT, "realtime"), (signal.SIGTERM, "realtime"), (signal.SIGHUP, "realtime"), (signal.SIGINT, "asap")):
             code, said, paths = self.end(number, mode)
             self.assertEqual(code, 128 + number, said)
             summary, motion, imu = json.loads(paths["summary"].read_text()), self.rows(paths["motion.csv"]), self.rows(paths["imu.csv"])
@@ -226,6 +226,18 @@ class Ends(Case):
             done = self.run_world("--restore", paths["checkpoint"], "--for", "1s", "--csv", f"car/motion={paths['motion.csv']}")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(int(self.rows(paths["motion.csv"])[-1]["seq"]), ticks + 1000)
+
+    def test_a_hang_up_that_the_launcher_ignores_ends_no_run(self):
+        path = self.path / "motion.csv"
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+        try:
+            run = self.spawn("--csv", f"car/motion={path}")
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        self.until(lambda: path.exists() and path.stat().st_size > 10000, "the first samples")
+        run.send_signal(signal.SIGHUP)
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=PATIENCE_S), 128 + signal.SIGINT)
 
     def test_the_recording_of_a_killed_recorder_ends_with_a_whole_line(self):
         path = self.path / "motion.csv"

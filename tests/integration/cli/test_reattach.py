@@ -95,6 +95,11 @@ class Reattach(unittest.TestCase):
     def saved(self):
         return list((self.path / "saves").glob("*.ckpt"))
 
+    def recorded(self, name):
+        """Whether the recording has samples."""
+        file = self.path / f"{name}.mcap"
+        return file.exists() and file.stat().st_size > 10000
+
     def rows(self, name):
         """Whole lines of a CSV that is still being written."""
         text = self.out(name)
@@ -124,6 +129,7 @@ class Reattach(unittest.TestCase):
         self.spawn("nng", OTOLITH, "echo", "again/car/imu", "--csv", "--via", "nng", "--wait", "5min")
         self.spawn("remote", OTOLITH, "echo", "again/car/imu", "--csv", "--connect", url, "--wait", "5min")
         self.spawn("hz", OTOLITH, "hz", "car/imu", "--window", "200ms", "-n", "1000000", "--wait", "5min")
+        self.spawn("record", OTOLITH, "record", "--wait", "5min", "-o", self.path / "again.mcap")
         self.spawn("top", OTOLITH, "top", "--wait", "5min", out=terminal)
         echoes = ("shm", "nng", "remote")
         drawn = bytearray()
@@ -138,9 +144,10 @@ class Reattach(unittest.TestCase):
             self.grows(name)
         self.until(lambda: "200.000 Hz" in self.out("hz"), "a rate")
         self.until(top_draws, "a view")
+        self.until(lambda: self.recorded("again"), "a recording")
         os.kill(first["pid"], signal.SIGSEGV)
         epoch = self.until(lambda: self.facts(first["epoch"]), "the next run")["epoch"]
-        for name in (*echoes, "top"):
+        for name in (*echoes, "top", "record"):
             self.says_epoch(name, epoch)
         self.says_epoch("hz", epoch)
         for name in echoes:
@@ -190,16 +197,19 @@ class Reattach(unittest.TestCase):
         self.otolith("echo", "again/car/imu", "-n", "1", "--wait", "5min", "--connect", url)  # the publisher listens
         waits = {"echo": self.spawn("echo", OTOLITH, "echo", "car/imu", "--csv", "--wait", "200ms"),
                  "hz": self.spawn("hz", OTOLITH, "hz", "car/imu", "--window", "100ms", "-n", "1000000", "--wait", "200ms"),
+                 "record": self.spawn("record", OTOLITH, "record", "--wait", "200ms", "-o", self.path / "given_up.mcap"),
                  "remote": self.spawn("remote", OTOLITH, "echo", "again/car/imu", "--csv", "--wait", "5s", "--connect", url)}
         self.grows("echo")
         self.grows("remote")
         self.until(lambda: self.out("hz"), "a rate")
+        self.until(lambda: self.recorded("given_up"), "a recording")
         os.kill(facts["pid"], signal.SIGKILL)
         server.wait(timeout=DEADLINE_S)
         for name, process in waits.items():
             self.assertEqual(process.wait(timeout=DEADLINE_S), 1, name)
             self.assertIn("for 5 s" if name == "remote" else "did not restart within 0.2 s", self.err(name))
             self.assertIn("--wait sets the time", self.err(name))
+        self.assertIn(" samples, ", self.err("record"))
 
     def test_an_end_in_order_is_the_end_unless_one_is_asked_to_wait(self):
         server, first = self.serve()

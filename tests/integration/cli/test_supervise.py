@@ -1,4 +1,5 @@
 """A server that dies restarts from its newest checkpoint, without the node that killed it, and its clients reattach."""
+import contextlib
 import csv
 import fcntl
 import json
@@ -7,6 +8,7 @@ import pathlib
 import queue
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -342,13 +344,90 @@ class Supervised(unittest.TestCase):
         tasks = pathlib.Path("/proc", str(pid), "task")
         self.until(lambda: all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in tasks.glob("*/stat")), "the stop of all threads")
 
-    def test_a_check_that_is_killed_leaves_no_process(self):
+    def children(self, pid):
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def child_of(self, pid):
+        return self.until(lambda: self.children(pid), "a child")[0]
+
+    def stuck_child_of(self, pid):
+        """The child in the plugin that does not return."""
+        def stuck():
+            for child in self.children(pid):
+                with contextlib.suppress(FileNotFoundError):
+                    if "hostile_prepare_loop" in pathlib.Path(f"/proc/{child}/maps").read_text():
+                        return child
+            return None
+        return self.until(stuck, "the plugin that does not return")
+
+    def hang(self):
+        """From now on no server ends its start."""
         self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_loop.so"))
+
+    def interrupt(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        self.assertEqual(self.process.wait(timeout=300), 128 + number, self.said())
+
+    def test_a_signal_ends_run_before_its_server_serves(self):
+        self.hang()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self.start("otolith", "run", self.world, "--quiet", "--for", "10s")
+            child = self.stuck_child_of(self.child_of(self.process.pid))
+            self.interrupt(number)
+            self.assertFalse(pathlib.Path(f"/proc/{child}").exists())
+
+    def test_a_signal_ends_run_while_its_server_starts_again(self):
+        self.start("otolith", "run", self.world, "--quiet", "--csv", f"guarded/car/imu={self.path / 'imu.csv'}")
+        first = self.until(self.running, "the world")["pid"]
+        self.until(self.saved, "a checkpoint")
+        parent = self.child_of(self.process.pid)
+        self.hang()
+        os.kill(first, signal.SIGKILL)
+        child = self.stuck_child_of(parent)
+        self.interrupt()
+        self.assertFalse(pathlib.Path(f"/proc/{child}").exists())
+
+    def test_a_server_does_not_outlive_a_parent_that_is_gone_already(self):
+        for options in ((), ("--supervise",), ("--check",)):
+            done = subprocess.run([BIN / "otolithd", *options, "--follow-parent=1", self.world], env=self.environment,
+                                  capture_output=True, text=True, timeout=300)
+            self.assertEqual((done.returncode, done.stderr), (1, ""), options)
+        self.start("otolith", "run", self.world, "--quiet")
+        server = self.until(self.running, "the world")["pid"]
+        parent = self.child_of(self.process.pid)
+        for pid, follows in ((parent, self.process.pid), (server, parent)):
+            self.assertIn(f"--follow-parent={follows}\0", pathlib.Path(f"/proc/{pid}/cmdline").read_text())
+        self.interrupt()
+
+    def test_a_branch_that_is_interrupted_leaves_nothing(self):
+        self.environment["TMPDIR"] = str(self.path)
+        self.start("otolithd", self.world)
+        server, world = self.process, self.until(self.running, "the world")
+        try:
+            folder = self.path / "bin"
+            folder.mkdir()
+            shutil.copy(OTOLITH, folder)
+            (folder / "otolithd").write_text("#!/bin/sh\nexec sleep 1000\n")  # a server that never serves
+            (folder / "otolithd").chmod(0o700)
+            self.start(folder / "otolith", "branch", "twin")
+            child = self.child_of(self.process.pid)
+            self.interrupt()
+            self.assertFalse(pathlib.Path(f"/proc/{child}").exists())
+            self.assertEqual(list(self.path.glob("otolith-branch*")), [])
+            self.assertEqual(self.running()["epoch"], world["epoch"])
+        finally:
+            server.terminate()
+            server.wait(timeout=300)
+
+    def test_run_ends_where_its_launcher_ignores_the_end_of_children(self):
+        done = subprocess.run([OTOLITH, "run", self.world, "--quiet", "--mode", "asap", "--for", "1s"], env=self.environment, capture_output=True,
+                              text=True, timeout=300, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_check_that_is_killed_leaves_no_process(self):
+        self.hang()
         self.start("otolith", "check", self.world)
-        def child_of(pid):
-            return int(self.until(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text, "the server program"))
-        child = child_of(child_of(self.process.pid))
-        self.until(lambda: "hostile_prepare_loop" in pathlib.Path(f"/proc/{child}/maps").read_text(), "the plugin that does not return")
+        child = self.stuck_child_of(self.child_of(self.process.pid))
         self.process.kill()
         self.process.wait(timeout=300)
         self.until(lambda: not pathlib.Path(f"/proc/{child}").exists(), "the end of the check")
