@@ -361,7 +361,9 @@ int cli_run(int argc, char **argv)
         code = run_attached(&run);
     } else if (cli_interrupted()) {
         code = cli_signal_exit_code();
-    } else if (!server_ended(&run.server) && named == OTO_OK) {
+    } else if (named != OTO_OK) {
+        run.server.is_ending = true; /* it says what is wrong with the file */
+    } else if (!server_ended(&run.server)) {
         (void)cli_say(&error);
     }
     server_stop(&run.server);

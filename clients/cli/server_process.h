@@ -9,7 +9,7 @@
 struct server_process {
     pid_t pid; /* 0: not running */
     int exit_code;
-    bool is_ending; /* it ends without a signal: it answered a shutdown, or its run ended */
+    bool is_ending; /* it ends without a signal: it answered a shutdown, its run ended, or it cannot load its file */
 };
 
 /* Starts otolithd with the arguments (NULL-terminated, [0] is replaced by the program). */
