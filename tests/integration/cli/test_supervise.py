@@ -56,6 +56,7 @@ class Supervised(unittest.TestCase):
         self.world = self.path / "world.yaml"
         self.world.write_text(WORLD.replace("TROUBLE", str(TEST_PLUGINS / "counter.so"))
                               .replace("SAVES", str(self.path / "saves")))
+        self.obstacle = self.path / "otolith" / "guarded" / "control.new"
         self.process = None
         self.log = open(self.path / "log.txt", "w+")
 
@@ -195,9 +196,9 @@ class Supervised(unittest.TestCase):
         self.assertIn("third time within a minute", self.said())
 
     def restore_where_no_run_can_start(self, *options):
-        """A runtime directory that others may write to is refused; the file keeps it there between two runs."""
+        """A folder stands where the next run needs its socket."""
         self.start("otolithd", *options, self.world)
-        first, base = self.until(self.running, "the world"), self.path / "otolith"
+        first = self.until(self.running, "the world")
         replies = queue.Queue()
 
         def restore(world):
@@ -208,8 +209,7 @@ class Supervised(unittest.TestCase):
 
         with otolith.World("guarded", timeout_s=300) as world:
             world.checkpoint(self.path / "a.ckpt")
-            (base / "kept").touch()
-            base.chmod(0o777)
+            self.obstacle.mkdir()
             client = threading.Thread(target=restore, args=(world,))
             client.start()
             self.until(lambda: "the restored world cannot start" in self.said(), "the failure")
@@ -220,18 +220,18 @@ class Supervised(unittest.TestCase):
     def test_a_restored_run_that_cannot_start_is_tried_again(self):
         steps = self.restore_where_no_run_can_start()
         first = next(steps)
-        (self.path / "otolith").chmod(0o700)
+        self.obstacle.rmdir()
         again = self.until(lambda: self.running(first["epoch"]), "the next run")
         self.assertEqual((next(steps), again["pid"]), ("restored", first["pid"]))
-        self.assertIn("it must be 0700", self.said())
+        self.assertIn("control.sock cannot be opened", self.said())
 
     def test_a_restored_run_that_never_starts_is_left_to_the_supervisor(self):
         steps = self.restore_where_no_run_can_start("--supervise")
         first = next(steps)
         self.until(lambda: "ended with code 1 and not in order" in self.said(), "the end of the server")
-        (self.path / "otolith").chmod(0o700)
+        self.obstacle.rmdir()
         self.until(lambda: self.running(first["epoch"]), "the next run")
-        self.assertIn("it must be 0700", next(steps))
+        self.assertIn("control.sock cannot be opened", next(steps))
         self.assertIsNone(self.process.poll())
 
     def test_an_orderly_end_is_one(self):
