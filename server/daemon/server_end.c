@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define ENDING_MS 5
-#define STOP_LIMIT_MS 1000
+#define STOP_LIMIT_MS 4000 /* a busy machine may hold a tick for a second; `otolith run` kills a server 5 s after SIGTERM */
 #define DRAIN_LIMIT_MS 5000
 #define WORKER_LIMIT_MS 3000 /* added to the deadline of the phase */
 #define DISK_LIMIT_MS 60000
@@ -130,7 +130,7 @@ static void on_ending(uv_timer_t *timer)
             }
             enter_phase(server, SRV_PHASE_DRAINING, server->patient ? DRAIN_LIMIT_MS : 0);
         } else if (late) {
-            give_up(server, "the tick thread did not stop within a second (a stuck plugin); the process ends without it");
+            give_up(server, "the tick thread did not stop within 4 seconds (a stuck plugin); the process ends without it");
         }
     } else if (server->phase == SRV_PHASE_DRAINING) {
         srv_checkpointer_retry(server->checkpointer);

@@ -34,7 +34,7 @@ static void a_stuck_plugin_is_named_and_the_server_can_still_be_ended(void **sta
     assert_int_equal(world_stop(world), 1);
     assert_int_equal(world_counter(client, OTO_COUNTER_STALLS), stalls); /* it is counted once */
     assert_false(world_left_something(world));
-    world_assert_said(world, "did not stop within a second");
+    world_assert_said(world, "did not stop within 4 seconds");
     oto_client_close(client);
 }
 
