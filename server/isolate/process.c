@@ -18,7 +18,7 @@
 
 #define PROGRAM "otolith-plugin-host"
 _Static_assert(1 + SRV_HOST_MAX_PLUGINS <= SRV_MOST_PASSED_FDS, "the memory and all plugins are passed at once");
-#define END_TIMEOUT_MS 1000 /* longest time from the end of the process's connection to its exit */
+#define END_TIMEOUT_MS 5000 /* longest time from the end of the process's connection to its exit */
 
 static bool find_program(char *path, size_t bytes)
 {

@@ -332,7 +332,7 @@ enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, si
     return OTO_OK;
 }
 
-/* Stops the tick thread. False: the thread is stuck in a plugin and did not end within 2 s. */
+/* Stops the tick thread. False: the thread is stuck in a plugin and did not end within STOP_TIMEOUT_NS. */
 static bool stop_thread(struct srv_engine *engine)
 {
     const int64_t deadline_ns = srv_now_ns() + STOP_TIMEOUT_NS;
