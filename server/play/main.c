@@ -280,7 +280,7 @@ static enum oto_status open_player(struct program *program, struct oto_error *er
         player->listen_fd = srv_runtime_dir_listen(&player->runtime, error);
         status = player->listen_fd >= 0 ? OTO_OK : error->status;
     }
-    if (status == OTO_OK) { /* after control.sock: who waits for this file finds the socket */
+    if (status == OTO_OK) { /* after control.sock: a program that waits for this file then finds the socket */
         (void)snprintf(text, sizeof text, "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld}\n",
                        player->playback.world, (long)getpid());
         status = srv_runtime_dir_write(&player->runtime, "server.json", text, error);

@@ -437,14 +437,19 @@ class Supervision(WebCase):
         self.until(lambda: self.children("otolith-web") and self.connects(link), "the page")
         self.assertEqual(self.link().text, link.text)
 
-    def gated_page(self):
-        """A folder of programs whose page starts only when the file `open` is there, and counts its starts in the file `starts`."""
+    def programs_without_page(self):
+        """A folder with the programs of the server but that of its page."""
         folder = self.path / "bin"
         folder.mkdir()
         for name in ("otolithd", "otolith-publisher", "otolith-plugin-host"):
             shutil.copy(self.binaries / name, folder / name)
         plugins = next((self.binaries.parent / "lib/otolith").glob("plugins-*"))
         self.environment["OTOLITH_PLUGIN_PATH"] = str(plugins)
+        return folder
+
+    def gated_page(self):
+        """A folder of programs whose page starts only when the file `open` is there, and counts its starts in the file `starts`."""
+        folder = self.programs_without_page()
         script = f'#!/bin/sh\necho start >> "{self.path}/starts"\n[ -e "{self.path}/open" ] || exit 1\nexec "{self.binaries}/otolith-web" "$@"\n'
         (folder / "otolith-web").write_text(script)
         (folder / "otolith-web").chmod(0o700)
@@ -500,12 +505,7 @@ class Supervision(WebCase):
             self.server = one
 
     def test_a_missing_program_is_a_sentence(self):
-        folder = self.path / "bin"
-        folder.mkdir()
-        for name in ("otolithd", "otolith-publisher", "otolith-plugin-host"):
-            shutil.copy(self.binaries / name, folder / name)
-        plugins = next((self.binaries.parent / "lib/otolith").glob("plugins-*"))
-        self.environment["OTOLITH_PLUGIN_PATH"] = str(plugins)
+        folder = self.programs_without_page()
         log = open(self.path / "server.log", "w", encoding="utf-8")
         self.server = subprocess.Popen([folder / "otolithd", self.city], env=self.environment, stdout=log, stderr=log, cwd=self.path)
         log.close()

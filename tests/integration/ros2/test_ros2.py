@@ -195,7 +195,7 @@ class OtolithRos2(ros2_case.Messages, ros2_case.Ros2Case):
         self.until(stop, "a loss that bridge and reader report", PATIENCE_S)
         numbers = [stamp_ns(message["values"]) // 20_000_000 for message in list(stopped.messages["rt/car/imu"])]
         self.assertEqual(numbers, sorted(set(numbers)), "in order, none twice")
-        self.assertLess(len(numbers), numbers[-1] - numbers[0] + 1, "what is told as lost is not there")
+        self.assertLess(len(numbers), numbers[-1] - numbers[0] + 1, "lost samples leave a gap")
         self.end(bridge)
 
     def test_errors_of_the_command_line(self):

@@ -148,6 +148,16 @@ static void the_world_is_found_by_name_variable_or_being_alone(void **state)
     fake_stop(server);
 }
 
+/* A server whose socket refuses clients, and the path of its server.json. */
+static void stop_listening(char *path, size_t bytes)
+{
+    fake_start(server, "demo", FAKE_SEALS);
+    (void)shutdown(server->listener, SHUT_RDWR);
+    (void)pthread_join(server->thread, NULL);
+    (void)close(server->listener);
+    (void)snprintf(path, bytes, "%s/server.json", server->directory);
+}
+
 static void a_dead_world_is_listed_as_dead_and_refused(void **state)
 {
     (void)state;
@@ -155,11 +165,7 @@ static void a_dead_world_is_listed_as_dead_and_refused(void **state)
     struct oto_error error = {0};
     struct oto_world_entry entry;
     char path[96];
-    fake_start(server, "demo", FAKE_SEALS);
-    (void)shutdown(server->listener, SHUT_RDWR);
-    (void)pthread_join(server->thread, NULL);
-    (void)close(server->listener);
-    (void)snprintf(path, sizeof path, "%s/server.json", server->directory);
+    stop_listening(path, sizeof path);
     FILE *file = fopen(path, "w");
     (void)fputs("{\"pid\": 4711, \"epoch\": 1}", file);
     (void)fclose(file);
@@ -182,11 +188,7 @@ static void a_client_waits_between_two_runs_of_a_world(void **state)
     struct oto_error error = {0};
     struct oto_world_entry entry;
     char path[96];
-    fake_start(server, "demo", FAKE_SEALS);
-    (void)shutdown(server->listener, SHUT_RDWR);
-    (void)pthread_join(server->thread, NULL);
-    (void)close(server->listener);
-    (void)snprintf(path, sizeof path, "%s/server.json", server->directory);
+    stop_listening(path, sizeof path);
     FILE *file = fopen(path, "w");
     (void)fprintf(file, "{\"pid\": %ld, \"start_time\": %llu}", (long)getpid(), (unsigned long long)srv_process_start_time(getpid()));
     (void)fclose(file);
