@@ -38,7 +38,7 @@ KNOWN = {
     "libfyaml": {"doc_parse_events"},
     "libuv": {"srv_waiter_open", "start_polling", "srv_waiter_wait", "srv_server_run", "srv_resources_start_worker", "start",
               "watch", "begin"},
-    "libnng": {"open_socket", "start_listener", "srv_pub_send", ""},
+    "libnng": {"open_socket", "start_listener", "try_listener", "srv_pub_send", ""},  # the second is inlined in the third
 }
 PLUMBING = ("libotolith-inject", "libc.", "ld-linux", "libgcc")
 
