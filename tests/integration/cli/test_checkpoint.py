@@ -1,4 +1,5 @@
 """Checkpoints: run(N + M) is run(N), save, restore, run(M) to the last bit; damage is refused; branches and restores continue."""
+import contextlib
 import json
 import os
 import pathlib
@@ -327,8 +328,9 @@ class Checkpoints(GoesOn, StandIns, Worlds):
     def tick_faults(self):
         """Page faults of the tick thread so far that needed no disk."""
         for task in pathlib.Path(f"/proc/{self.server.pid}/task").iterdir():
-            if (task / "comm").read_text().strip() == "otolith-tick":
-                return int((task / "stat").read_text().rsplit(")", 1)[1].split()[7])
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+                if (task / "comm").read_text().strip() == "otolith-tick":
+                    return int((task / "stat").read_text().rsplit(")", 1)[1].split()[7])
         return self.fail("there is no thread otolith-tick")
 
     def test_the_tick_thread_copies_into_memory_that_is_there(self):

@@ -1,5 +1,4 @@
 """A server that dies restarts from its newest checkpoint, without the node that killed it, and its clients reattach."""
-import contextlib
 import csv
 import fcntl
 import json
@@ -43,6 +42,14 @@ vehicles:
 checkpoint: {every_s: 0.2, keep: 2, directory: SAVES}
 publish: false
 """
+
+
+def of_process(pid, name):
+    """The text of a file of /proc/PID; empty once the process or the thread is gone, which can be between open and read."""
+    try:
+        return pathlib.Path("/proc", str(pid), name).read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 class Supervised(unittest.TestCase):
@@ -341,11 +348,13 @@ class Supervised(unittest.TestCase):
     def stop(self, pid):
         """Returns when no thread of the process runs any more."""
         os.kill(pid, signal.SIGSTOP)
-        tasks = pathlib.Path("/proc", str(pid), "task")
-        self.until(lambda: all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in tasks.glob("*/stat")), "the stop of all threads")
+        def stopped():
+            states = [of_process(pid, f"task/{thread}/stat").rpartition(")")[2].split()[:1] for thread in os.listdir(f"/proc/{pid}/task")]
+            return all(state in ([], ["T"]) for state in states)
+        self.until(stopped, "the stop of all threads")
 
     def children(self, pid):
-        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [int(child) for child in of_process(pid, f"task/{pid}/children").split()]
 
     def child_of(self, pid):
         return self.until(lambda: self.children(pid), "a child")[0]
@@ -353,11 +362,7 @@ class Supervised(unittest.TestCase):
     def stuck_child_of(self, pid):
         """The child in the plugin that does not return."""
         def stuck():
-            for child in self.children(pid):
-                with contextlib.suppress(FileNotFoundError):
-                    if "hostile_prepare_loop" in pathlib.Path(f"/proc/{child}/maps").read_text():
-                        return child
-            return None
+            return next((child for child in self.children(pid) if "hostile_prepare_loop" in of_process(child, "maps")), None)
         return self.until(stuck, "the plugin that does not return")
 
     def hang(self):
