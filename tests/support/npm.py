@@ -30,7 +30,7 @@ def fetch(case, place, origin):
         done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300)
         reason = done.stderr.strip().splitlines()[-1][:200] if done.returncode != 0 else None
     except subprocess.TimeoutExpired:
-        reason = "it did not answer within 240 s"
+        reason = "it did not answer within 300 s"
     if reason is not None:
         case.skipTest("the npm registry is not reachable: " + reason)
     fetched.write_bytes(wanted)

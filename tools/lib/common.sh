@@ -38,8 +38,10 @@ install_packages() {
   say "installing ${missing[*]}"
   local log
   log=$(mktemp)
-  if ! { "${as_root[@]}" apt-get update -qq &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
+  # A mirror that fails once is asked again; another apt, as at the start of a new machine, is waited for.
+  local patient=(-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
+  if ! { "${as_root[@]}" apt-get update "${patient[@]}" &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y "${patient[@]}" --no-install-recommends "${missing[@]}"; } \
     >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     say "apt-get could not install them; the log is $log"
