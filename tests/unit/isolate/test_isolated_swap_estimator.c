@@ -22,6 +22,7 @@ static void isolate(struct srv_node_config *node, const char *host, bool async)
 {
     node->isolation.process = host != NULL;
     node->isolation.async = async;
+    node->isolation.budget_ns = 400 * MS; /* a busy machine must not make it late */
     (void)snprintf(node->isolation.group, sizeof node->isolation.group, "%s", host != NULL ? host : "");
 }
 
