@@ -14,6 +14,7 @@
 #define START_NOTICE_S 20 /* a start or restart of the server that takes longer is mentioned */
 #define START_LIMIT_S 600
 #define POLL_MS 5                           /* between checks whether the server has ended */
+#define ENDING_LIMIT_NS INT64_C(90000000000) /* longer than the server gives its own end, with a minute for a checkpoint on a busy disk */
 
 /* In a process group of its own: Ctrl-C reaches `otolith run` alone, which stops the world in order. */
 enum oto_status server_start(struct server_process *server, char **arguments, struct oto_error *error)
@@ -133,7 +134,7 @@ void server_stop(struct server_process *server)
     static const struct {
         int signal;
         int64_t timeout_ns;
-    } steps[] = {{0, INT64_C(8000000000)}, {SIGTERM, INT64_C(5000000000)}, {SIGKILL, INT64_C(5000000000)}};
+    } steps[] = {{0, ENDING_LIMIT_NS}, {SIGTERM, INT64_C(5000000000)}, {SIGKILL, INT64_C(5000000000)}};
     bool terminated = false;
     for (size_t i = server->is_ending ? 0 : 1; i < sizeof steps / sizeof *steps && !server_ended(server); i++) {
         if (steps[i].signal != 0) {

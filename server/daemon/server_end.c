@@ -92,10 +92,13 @@ static void give_up(struct srv_server *server, const char *sentence)
     _exit(EXIT_FAILURE);
 }
 
-/* Whether the worker is late at the end: a plugin has 3 s to return, a checkpoint that is being written has a minute. */
+/*
+ * Whether the worker is late at the end: a plugin has 3 s to return, checkpoints that are written have a minute together. Between two of
+ * them the worker is idle.
+ */
 static bool worker_is_late(const struct srv_server *server)
 {
-    const bool writes = strncmp(srv_worker_doing(&server->worker), "checkpoint ", 11) == 0;
+    const bool writes = srv_worker_is_idle(&server->worker) || strncmp(srv_worker_doing(&server->worker), "checkpoint ", 11) == 0;
     return uv_now(&server->loop) >= server->phase_deadline_ms + (writes ? DISK_LIMIT_MS : WORKER_LIMIT_MS);
 }
 

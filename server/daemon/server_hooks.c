@@ -26,9 +26,12 @@ void srv_server_warn(void *context, const char *sentence)
     say(strstr(sentence, ": warning: ") == NULL ? "warning: " : "", sentence);
 }
 
+/* Before the reply the log, whose path is one of the facts, gets what has happened until now: a recording copies it. */
 static bool tell_info(void *context, char *text, size_t bytes)
 {
-    return srv_server_info(context, text, bytes);
+    struct srv_server *server = context;
+    srv_run_observer_flush(server->run_observer);
+    return srv_server_info(server, text, bytes);
 }
 
 static void on_shutdown(void *context, const char *who)

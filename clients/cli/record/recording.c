@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "attach/mirror.h"
 #include "base/monotonic.h"
@@ -15,7 +14,6 @@
 #define VIEW_PERIOD_NS INT64_C(10000000)  /* simulated */
 #define DIAGNOSTICS_PERIOD_NS INT64_C(1000000000)
 #define ZSTD_LEVEL 1
-#define LOG_FLUSH_US 200000 /* the server writes its log every 100 ms; after this time it has the inputs of the last samples */
 #define WIRE_SETTLE_NS INT64_C(2000000000) /* simulated time after the end of a recording, for topics that have stopped */
 enum { BATCH = 256 };
 
@@ -551,13 +549,21 @@ static void report_lost(const struct recording *recording)
     }
 }
 
+/* The server writes the inputs of all published samples to its log before it replies. */
+static void await_log(struct oto_client *client)
+{
+    struct oto_reply reply;
+    struct oto_error ignored;
+    (void)oto_control_info(client, &reply, &ignored); /* without a reply the log is as the server left it */
+}
+
 enum oto_status recording_close(struct recording *recording, struct oto_error *error)
 {
     uint64_t count;
     while (recording->status == OTO_OK && recording_drain(recording, &count, error) == OTO_OK && count > 0) {
     }
     if (recording->log_path != NULL && !oto_client_run_is_over(recording->client)) {
-        (void)usleep(LOG_FLUSH_US);
+        await_log(recording->client);
     }
     if (recording->status == OTO_OK) {
         recording->status = recording_attach_log(recording, &recording->error);

@@ -49,11 +49,11 @@ def world(world_file, tmp_path, monkeypatch):
     monkeypatch.delenv("OTOLITH_WORLD", raising=False)
     server = subprocess.Popen([program, world_file, "--mode", "realtime"], stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not list(runtime.glob("otolith/*/server.json")) and server.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         with otolith.World() as attached:
             yield attached
     finally:
         server.terminate()
-        server.wait(60)
+        server.wait(300)

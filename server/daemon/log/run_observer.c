@@ -101,13 +101,19 @@ static void on_polled(void *context)
     go_on(run_observer);
 }
 
+void srv_run_observer_flush(struct srv_run_observer *run_observer)
+{
+    if (run_observer != NULL && run_observer->log != NULL && !run_observer->stopped) {
+        drain(run_observer);
+        srv_log_writer_flush(run_observer->log);
+    }
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct srv_run_observer *run_observer = timer->data;
     on_polled(run_observer);
-    if (run_observer->log != NULL) {
-        srv_log_writer_flush(run_observer->log);
-    }
+    srv_run_observer_flush(run_observer);
 }
 
 enum oto_status srv_run_observer_create(uv_loop_t *loop, struct srv_engine *engine,

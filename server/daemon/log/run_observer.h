@@ -25,6 +25,8 @@ enum oto_status srv_run_observer_create(uv_loop_t *loop, struct srv_engine *engi
                                         struct srv_command_queue *command_queue, struct srv_log_writer *log,
                                         struct srv_replay *replay, struct srv_run_observer **run_observer,
                                         struct oto_error *error);
+/* Writes the inputs of all published samples to the file of the log. NULL is allowed. */
+void srv_run_observer_flush(struct srv_run_observer *run_observer);
 /* Ends the log and the replay. False: the log is incomplete, or the replay differs from its log. */
 bool srv_run_observer_stop(struct srv_run_observer *run_observer);
 void srv_run_observer_destroy(struct srv_run_observer *run_observer); /* call it after the loop has ended; NULL is allowed */

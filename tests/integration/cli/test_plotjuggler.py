@@ -10,7 +10,7 @@ import msgpack
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1))
 
@@ -31,7 +31,7 @@ class PlotJuggler(OtolithCase):
     def test_each_datagram_is_an_array_of_maps_with_a_stamp(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
             receiver.bind(("127.0.0.1", 0))
-            receiver.settimeout(60)
+            receiver.settimeout(PATIENCE_S)
             world = self.path / "world.yaml"
             world.write_text(WORLD.replace("PORT", str(receiver.getsockname()[1])))
             self.server = subprocess.Popen([str(BIN / "otolithd"), str(world)], env=self.environment, stdout=subprocess.DEVNULL,
@@ -45,7 +45,7 @@ class PlotJuggler(OtolithCase):
                         stamps.append(stamp)
                         self.assertIsInstance(record["linear_acceleration"]["z"], float)
             self.assertEqual(stamps, sorted(stamps))
-            self.assertAlmostEqual(stamps[50] - stamps[49], 0.005)
+            self.assertAlmostEqual(min(b - a for a, b in zip(stamps, stamps[1:])), 0.005)  # a datagram may be lost
             self.assertIn("plot/car/motion", topics)
 
     def test_a_format_and_an_address_that_do_not_fit_are_a_sentence(self):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -44,7 +45,7 @@ class Reattach(unittest.TestCase):
         self.world = self.path / "world.yaml"
         self.world.write_text(WORLD.replace("SAVES", str(self.path / "saves")))
         self.addCleanup(self.end_all)
-        self.processes, self.pipes = [], []
+        self.processes = []
 
     def end_all(self):
         for process in reversed(self.processes):
@@ -55,8 +56,6 @@ class Reattach(unittest.TestCase):
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
-        for descriptor in self.pipes:
-            os.close(descriptor)
 
     def spawn(self, name, *command, out=None):
         """Standard output goes to NAME.out or `out`, standard error to NAME.err."""
@@ -123,21 +122,25 @@ class Reattach(unittest.TestCase):
         _, first = self.serve("--supervise")
         url = f"ipc://{self.path}/otolith/again/pub.ipc"
         screen, terminal = pty.openpty()
-        self.pipes += [screen, terminal]
-        os.set_blocking(screen, False)
         self.spawn("shm", OTOLITH, "echo", "again/car/imu", "--csv", "--wait", "5min")
         self.spawn("nng", OTOLITH, "echo", "again/car/imu", "--csv", "--via", "nng", "--wait", "5min")
         self.spawn("remote", OTOLITH, "echo", "again/car/imu", "--csv", "--connect", url, "--wait", "5min")
         self.spawn("hz", OTOLITH, "hz", "car/imu", "--window", "200ms", "-n", "1000000", "--wait", "5min")
         self.spawn("record", OTOLITH, "record", "--wait", "5min", "-o", self.path / "again.mcap")
         self.spawn("top", OTOLITH, "top", "--wait", "5min", out=terminal)
+        os.close(terminal)
         echoes = ("shm", "nng", "remote")
         drawn = bytearray()
 
+        def look():  # all the time: `top` waits where the terminal is full
+            with open(screen, "rb", buffering=0) as file, contextlib.suppress(OSError):  # `top` has ended
+                while True:
+                    drawn.extend(file.read(65536))
+
         def top_draws():
-            with contextlib.suppress(BlockingIOError):
-                drawn.extend(os.read(screen, 65536))
             return b"again/car/imu" in drawn
+
+        threading.Thread(target=look, daemon=True).start()
 
         self.until(self.saved, "a checkpoint")
         for name in echoes:
@@ -184,8 +187,8 @@ class Reattach(unittest.TestCase):
         self.grows("run", 200)
         self.otolith("restore", checkpoint)
         self.until(lambda: self.facts(first["epoch"]), "the next run")
-        before = len(self.rows("run"))
-        self.until(lambda: len(self.rows("run")) > before + 200, "samples of the next run")
+        self.until(lambda: breaks(self.rows("run")), "the samples made again")
+        self.grows("run", 200)
         run.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(timeout=DEADLINE_S), 130, self.err("run"))
         (before, after), = breaks(self.rows("run"))

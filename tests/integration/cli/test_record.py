@@ -131,7 +131,13 @@ class Recordings(OtolithCase):
         self.until(self.file.exists, "the recording")
         self.otolith("swap", "car/imu", "mems_imu")
         self.otolith("set", "car/odo", "scale_error_percent", "1")
-        recorder.send_signal(signal.SIGINT)
+        self.server.send_signal(signal.SIGSTOP)
+        try:
+            recorder.send_signal(signal.SIGINT)
+            with self.assertRaises(subprocess.TimeoutExpired):  # it waits until the server has written its log
+                recorder.wait(timeout=1)
+        finally:
+            self.server.send_signal(signal.SIGCONT)
         self.assertIn(recorder.wait(timeout=PATIENCE_S), (0, 1))  # 1: a busy machine lost samples of a world in real time
         facts = self.verify()
         self.assertTrue(facts["same"])

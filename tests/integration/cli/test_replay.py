@@ -304,9 +304,20 @@ class Replays(OtolithCase):
                                    stderr=subprocess.PIPE, text=True)
         self.processes.append(process)
         facts = self.path / "otolith" / "told" / "server.json"
-        self.until_of(process, lambda: facts.exists() and self.log.exists() and 0 < self.saved() < self.newest() - 100,
-                      "a checkpoint that the log has passed")
-        os.kill(json.loads(facts.read_text())["pid"], signal.SIGKILL)
+
+        def has_passed():
+            return facts.exists() and self.log.exists() and 0 < self.saved() < self.newest() - 100
+
+        def stops_behind():  # or there might be the next checkpoint before it is killed
+            if not has_passed():
+                return False
+            server = json.loads(facts.read_text())["pid"]
+            os.kill(server, signal.SIGSTOP)
+            still = has_passed()
+            os.kill(server, signal.SIGKILL if still else signal.SIGCONT)
+            return still
+
+        self.until_of(process, stops_behind, "a checkpoint that the log has passed")
         _, said = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 0, said)
         self.assertIn("died of SIGKILL", said)

@@ -50,6 +50,16 @@ seeds: 2
 vary: {vehicles.car.nodes.counter.params.trouble: [none, crash, error, warn]}
 metrics: [{name: n, channel: car/counter, field: n, compute: [last]}]
 """
+# A metric that holds the runs whose number the file LIMIT does not allow yet, so that a sweep cannot be over before its test ends it.
+HELD = """
+import time
+
+
+def held(records, run):
+    while run.run >= int(open("LIMIT").read()):
+        time.sleep(0.01)
+    return 0
+"""
 NOISE = "vehicles.car.nodes.imu.params.gyroscope.noise_density_rad_s_rthz"
 
 
@@ -156,10 +166,21 @@ class Sweep(OtolithCase):
         return subprocess.Popen([self.program, "sweep", str(self.path / spec), "--out", str(self.path / out), "--quiet", *options],
                                 env=self.environment, stderr=subprocess.PIPE, text=True)
 
+    def write_held(self, seeds):
+        self.write("held.py", HELD.replace("LIMIT", str(self.path / "limit")))
+        self.write("spec.yaml", SPEC.replace("seeds: 6", f"seeds: {seeds}") +
+                   "  - {python: held.py, function: held, channels: [car/odo], columns: [held]}\n")
+
+    def allow(self, limit):
+        """Lets the sweep make the runs below the limit. The file is replaced, because it is read meanwhile."""
+        self.write("limit.new", str(limit)).rename(self.path / "limit")
+
     def test_a_killed_sweep_continues_with_nothing_lost_or_twice(self):
-        self.write("spec.yaml", SPEC.replace("seeds: 6", "seeds: 100"))
+        self.write_held(100)
+        self.allow(200)
         self.sweep("spec.yaml", "whole", "--jobs", 2)
         for kill in range(3):
+            self.allow(50 * (kill + 1))
             process = self.start("spec.yaml", "killed", "--jobs", "2")
             kept = len(self.journal_runs("killed"))
             self.until(lambda: len(self.journal_runs("killed")) > kept + 10 or process.poll() is not None, "rows")
@@ -167,17 +188,20 @@ class Sweep(OtolithCase):
             process.wait()
             process.stderr.close()
         self.assertLess(len(set(self.journal_runs("killed"))), 200)
+        self.allow(200)
         self.sweep("spec.yaml", "killed")
         self.assertEqual(self.result("killed"), self.result("whole"))
         self.assertEqual(sorted(self.journal_runs("killed")), list(range(200)))
 
     def test_an_interrupted_sweep_reports_what_is_done_and_continues(self):
-        self.write("spec.yaml", SPEC.replace("seeds: 6", "seeds: 200"))
+        self.write_held(200)
+        self.allow(100)
         process = self.start("spec.yaml", "out", "--jobs", "2")
         self.until(lambda: self.journal_runs("out") or process.poll() is not None, "rows")
         process.send_signal(signal.SIGINT)
         error = process.communicate(timeout=PATIENCE_S)[1]
         self.assertEqual(process.returncode, 130, error)
+        self.allow(400)
         done = int(re.search(r"interrupted after (\d+) of 400 runs; the same command continues there", error).group(1))
         self.assertEqual(done, len(self.journal_runs("out")))
         error = self.call("sweep", self.path / "spec.yaml", "--out", self.path / "out").stderr

@@ -48,9 +48,15 @@ class View(OtolithCase):
 
     def tearDown(self):
         self.run_process.terminate()
-        self.run_process.wait(timeout=PATIENCE_S)
+        self.end()
         os.close(self.screen)
         super().tearDown()
+
+    def end(self):
+        """Waits for the program and reads what it draws until then: it waits where the terminal is full. Returns its exit code."""
+        with contextlib.suppress(OSError):  # nobody writes there any more
+            self.until(lambda: self.frames() and self.run_process.poll() is not None, "the end")
+        return self.run_process.wait(timeout=PATIENCE_S)
 
     def frames(self):
         with contextlib.suppress(BlockingIOError):
@@ -106,7 +112,7 @@ class View(OtolithCase):
         self.key(b"/\x1b")
         self.shows("view/car00/motion")
         self.key(b"q")
-        self.assertEqual(self.run_process.wait(timeout=PATIENCE_S), 0)
+        self.assertEqual(self.end(), 0)
 
 
 # Makes the terminal the session's own, so that the program is in its foreground.

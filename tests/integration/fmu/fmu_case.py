@@ -9,7 +9,7 @@ import sys
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-from otolith_case import OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
 
 MACHINE = platform.machine()
 PLATFORM = {2: "linux64" if MACHINE == "x86_64" else f"{MACHINE}-linux", 3: f"{MACHINE}-linux"}
@@ -109,7 +109,7 @@ class FmuCase(OtolithCase):
 
     def end_world(self):
         self.server.terminate()
-        self.server.wait(timeout=60)
+        self.server.wait(timeout=PATIENCE_S)
         self.server = None
 
     def kill_host(self):
