@@ -19,7 +19,8 @@ def free_ports(count):
     random.shuffle(ports)
     found = []
     while len(found) < count:
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", ports[-1])):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", ports[-1])), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+            datagrams.bind(("127.0.0.1", ports[-1]))
             found.append(ports[-1])
         ports.pop()
     return found
