@@ -40,18 +40,20 @@ function* bySender(packet) {
   yield Buffer.concat(parts);
 }
 
-class LoopbackSocket extends ros2Nodejs.UdpSocketNode {
-  static Create = async (wanted) => new LoopbackSocket(dgram.createSocket({ type: "udp4", reuseAddr: true, ...wanted }));
+class RtpsSocket extends ros2Nodejs.UdpSocketNode {
   emit(event, data, from) {
     if (event !== "message") return super.emit(event, data, from);
     for (const part of bySender(data)) super.emit(event, part, from);
     return true;
   }
+}
+class LoopbackSocket extends RtpsSocket {
   async addMembership() {}
   async send(data, offset, length, port, address) {
     if (address.startsWith("127.")) await super.send(data, offset, length, port, address);
   }
 }
+const Socket = options.loopback ? LoopbackSocket : RtpsSocket;
 
 // JSON with whole 64-bit numbers
 function json(value) {
@@ -84,7 +86,7 @@ function definitionsOf(name, found = new Map()) {
 const node = new ros2.RosNode({
   name: "foxglove",
   domainId: Number(options.domain),
-  udpSocketCreate: options.loopback ? LoopbackSocket.Create : ros2Nodejs.UdpSocketNode.Create,
+  udpSocketCreate: async (wanted) => new Socket(dgram.createSocket({ type: "udp4", reuseAddr: true, recvBufferSize: 1 << 22, ...wanted })),
   ...(options.loopback ? { addresses: ["127.0.0.1"] } : { getNetworkInterfaces: ros2Nodejs.getNetworkInterfaces }),
 });
 // RosNode.subscribe asks for transient_local, which DDS does not match with volatile writers: its participant takes what the writer offers.

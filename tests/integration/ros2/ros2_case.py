@@ -192,15 +192,6 @@ class Ros2Case(OtolithCase):
         self.addCleanup(peer.close)
         return peer
 
-    def peer_that_sees(self, writer):
-        """A reader that has discovered this writer. One that has not within a minute may have missed it for good: another one is started."""
-        for _ in range(5):
-            peer = self.peer()
-            with peer.news:
-                if peer.news.wait_for(lambda: ("writer", writer) in peer.endpoints, 60):
-                    return peer
-        self.fail(f"no reader discovers {writer}: {self.log()}")
-
     def end(self, process, code=0):
         process.terminate()
         self.assertEqual(process.wait(timeout=PATIENCE_S), code, self.log())
@@ -319,7 +310,8 @@ class Messages:
     def test_the_clock_follows_ticks_pauses_and_steps(self):
         self.start_world(WORLD.replace("rate_hz: 100, mode: realtime", "rate_hz: 1000, mode: realtime"))
         self.start_bridge()
-        peer = self.peer_that_sees("rt/clock")
+        peer = self.peer()
+        peer.endpoint("writer", "rt/clock")
         began_s = time.monotonic()
         peer.subscribe(*CLOCK, "reliable")
 
