@@ -449,6 +449,14 @@ class Life(PageCase):
         one.wait(f"otolith.charts[0].lines[0].data.ring.lastTime > {begin + 5}")
         self.assertEqual(one.run("otolith.world.epoch"), two.run("otolith.world.epoch"))
 
+    def test_a_page_that_was_too_busy_to_present_its_token_connects_again(self):
+        page = self.open(self.start())
+        page.run("(() => { otolith.link.reconnect(); for (const end = performance.now() + 7000; performance.now() < end;); })()")  # 5 s are allowed
+        late = page.run("otolith.world.time")
+        page.wait(f"otolith.world.time > {late} + 2")
+        self.assertFalse(page.run("document.getElementById('tokens').open"))
+        self.no_errors(page)
+
     def test_a_page_without_a_token_asks_for_it(self):
         link = self.start()
         page = self.browser.open(f"http://127.0.0.1:{link.port}/")

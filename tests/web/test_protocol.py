@@ -113,6 +113,7 @@ class Admission(WebCase):
             socket_ = WebSocket("127.0.0.1", link.port)
             socket_.send(hello)
             self.assertEqual(socket_.receive_until_end(), 4001, hello)
+        self.assertEqual(WebSocket("127.0.0.1", link.port).receive_until_end(), 4002, "no token within 5 s")
         viewer = Viewer(link)
         self.assertFalse(viewer.world["control"])
         reply = viewer.ask("pause")
