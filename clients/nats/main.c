@@ -13,7 +13,7 @@
 #include "subject.h"
 #include "publish/feed.h"
 
-enum { MOST_PATTERNS = 64, DRAIN_MS = 3000, MOST_MIB = 65536 };
+enum { MOST_PATTERNS = 64, DRAIN_MS = 10000, MOST_MIB = 65536 };
 
 struct options {
     struct nats_link_options link;

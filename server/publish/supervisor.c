@@ -12,7 +12,7 @@
 #include "base/child.h"
 
 #define PAUSE_MOST_NS INT64_C(2000000000)
-#define KILL_AFTER_MS 1000
+#define KILL_AFTER_MS 3000 /* a second is shorter than the stalls of a busy virtual machine, and the gate may have an answer to relay */
 #define SILENCE_FIRST_MS 10000 /* nng 1.5.2 can hang: a program that is silent for this time is killed; its successor may be
                               * silent twice as long */
 #define EXIT_USAGE 2 /* exit code for wrong arguments: a restart would not help */

@@ -43,7 +43,7 @@ struct srv_supervisor_hooks {
 enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_supervisor_options *options, const char *directory,
                                      const struct srv_supervisor_hooks *hooks, struct srv_supervisor **supervisor,
                                      struct oto_error *error);
-/* Ends the program (SIGTERM, after a second SIGKILL) and closes all handles. The loop runs until both are done. */
+/* Ends the program (SIGTERM, after 3 s SIGKILL) and closes all handles. The loop runs until both are done. */
 void srv_supervisor_stop(struct srv_supervisor *supervisor);
 void srv_supervisor_destroy(struct srv_supervisor *supervisor); /* call it after the loop has ended; NULL is allowed */
 

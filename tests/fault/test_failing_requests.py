@@ -124,7 +124,7 @@ class FailingRequests(unittest.TestCase):
         self.calm(request)
         if again is not None:
             return f"it is refused for ever after: {again}; the client first heard {said}"
-        if not until(lambda: not collections.Counter(world.descriptors()) - before, 60):
+        if not until(lambda: not collections.Counter(world.descriptors()) - before):
             return f"descriptors are left: {collections.Counter(world.descriptors()) - before}, {world.descriptors()}"
         return None
 

@@ -152,7 +152,7 @@ class GateCase(OtolithCase):
     def gate_descriptors(self):
         return len(os.listdir(f"/proc/{self.gate()}/fd"))
 
-    def echo(self, *files, host="localhost", code=0, wait=30):
+    def echo(self, *files, host="localhost", code=0, wait=PATIENCE_S):
         return self.otolith("echo", "car/imu", "--connect", f"tls+tcp://{host}:{self.port}", "-n", 1, "--wait", wait, *files, code=code)
 
     def assert_echo_refused(self, reason, *files, host="localhost"):

@@ -103,16 +103,22 @@ def mode(soak):
     soak.world.resume()
 
 
+def send(pid, number):
+    """A signal for a child of the server, which may have ended it meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
 def kill_host(soak):
     hosts = soak.server.named_children("otolith-plugin-host")
     if hosts:
-        os.kill(soak.random.choice(hosts), signal.SIGKILL)
+        send(soak.random.choice(hosts), signal.SIGKILL)
 
 
 def stop_host(soak):
     hosts = soak.server.named_children("otolith-plugin-host")
     if hosts:
-        os.kill(soak.random.choice(hosts), signal.SIGSTOP)
+        send(soak.random.choice(hosts), signal.SIGSTOP)
 
 
 def kill_server(soak):
@@ -223,7 +229,7 @@ def ask_for_damaged(soak):
 
 def kill_publisher(soak):
     for pid in soak.server.named_children("otolith-publisher"):
-        os.kill(pid, signal.SIGKILL)
+        send(pid, signal.SIGKILL)
 
 
 def ask_nonsense(soak):

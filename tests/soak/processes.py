@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-DEADLINE_S = 120
+DEADLINE_S = 300
 
 
 class Violation(Exception):

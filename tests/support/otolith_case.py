@@ -15,11 +15,12 @@ PATIENCE_S = 300  # ends what hangs; a sanitized build on a busy machine may nee
 def free_ports(count):
     """Ports for a program that cannot choose one itself: not of the range from which the kernel gives, or they might be gone by then."""
     first, last = map(int, pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
-    ports = [port for port in range(1024, 65536) if not first <= port <= last] or list(range(first, last + 1))
+    ports = [port for port in range(10081, 65536) if not first <= port <= last] or list(range(first, last + 1))  # browsers refuse some up to 10080
     random.shuffle(ports)
     found = []
     while len(found) < count:
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", ports[-1])):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", ports[-1])), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+            datagrams.bind(("127.0.0.1", ports[-1]))
             found.append(ports[-1])
         ports.pop()
     return found

@@ -31,7 +31,7 @@ class Screenshot(WebCase):
         self.addCleanup(self.browser.close)
         self.link_ = self.start()
         other = self.browser.open(self.link_.page())  # lets the world reach its first turns
-        other.wait("otolith.world.time > 16", 120)
+        other.wait("otolith.world.time > 16")
         other.close()
         for theme in ("dark", "light"):
             path = self.path / f"{theme}.png"

@@ -6,10 +6,11 @@ import threading
 
 import browser
 import web_case
-from web_case import Viewer, WebCase
+from web_case import Viewer, WebCase, free_ports
 
 READY = "otolith.charts.length > 0 && otolith.world.time > 0 && otolith.charts[0].lines[0].data.ring.count > 50"
 IMU = "demo/car/imu"
+HISTORY = ("--set", "ring_capacity=65536")  # five minutes of the IMU, however slowly a browser opens its page
 
 
 class PageCase(WebCase):
@@ -38,7 +39,7 @@ class PageCase(WebCase):
 
 class Plots(PageCase):
     def test_a_chart_is_full_on_connect_and_follows_the_simulated_time(self):
-        link = self.start()
+        link = self.start(None, *HISTORY)
         page = self.open(link, "?w=2", wait=None)
         page.wait("otolith.world.time > 3")
         again = self.open(link, "?w=2")
@@ -51,7 +52,7 @@ class Plots(PageCase):
         self.no_errors(again)
 
     def test_the_page_shows_the_samples_of_shared_memory(self):
-        page = self.open(self.start())
+        page = self.open(self.start(None, *HISTORY))
         page.wait("otolith.world.time > 1.5")
         self.otolith("pause")
         page.wait("otolith.world.status.state === 'paused'")
@@ -389,13 +390,13 @@ class Fleet(PageCase):
 
 class Life(PageCase):
     def test_a_world_that_restarts_under_the_page(self):
-        link = self.start()
+        link = self.start(port=free_ports(1)[0])
         page = self.open(link, control=True)
         epoch = page.run("otolith.world.epoch")
         page.wait("otolith.world.time > 1")
         self.stop()
         page.wait("document.getElementById('state').textContent === 'no connection' && !document.getElementById('notice').hidden")
-        self.start(port=0)
+        self.start(port=link.port)
         page.wait(f"otolith.world.epoch !== '{epoch}'")
         page.wait("otolith.world.events.some((event) => event.kind === 'restart')")
         page.wait("otolith.charts[0].lines[0].data.ring.count > 20 && otolith.world.status.state === 'running'")
@@ -447,6 +448,14 @@ class Life(PageCase):
         one.run("otolith.link.send = otolith.link.realSend; otolith.link.send('ack', String(otolith.link.received)); 0")
         one.wait(f"otolith.charts[0].lines[0].data.ring.lastTime > {begin + 5}")
         self.assertEqual(one.run("otolith.world.epoch"), two.run("otolith.world.epoch"))
+
+    def test_a_page_that_was_too_busy_to_present_its_token_connects_again(self):
+        page = self.open(self.start())
+        page.run("(() => { otolith.link.reconnect(); for (const end = performance.now() + 7000; performance.now() < end;); })()")  # 5 s are allowed
+        late = page.run("otolith.world.time")
+        page.wait(f"otolith.world.time > {late} + 2")
+        self.assertFalse(page.run("document.getElementById('tokens').open"))
+        self.no_errors(page)
 
     def test_a_page_without_a_token_asks_for_it(self):
         link = self.start()

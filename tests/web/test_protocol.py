@@ -12,7 +12,7 @@ import time
 
 import web_case
 from foxglove_client import start_foxglove_client
-from web_case import PATIENCE_S, Link, Viewer, WebCase
+from web_case import PATIENCE_S, Link, Viewer, WebCase, free_ports
 from websocket import Refused, WebSocket
 
 IMU = "demo/car/imu"
@@ -113,6 +113,7 @@ class Admission(WebCase):
             socket_ = WebSocket("127.0.0.1", link.port)
             socket_.send(hello)
             self.assertEqual(socket_.receive_until_end(), 4001, hello)
+        self.assertEqual(WebSocket("127.0.0.1", link.port).receive_until_end(), 4002, "no token within 5 s")
         viewer = Viewer(link)
         self.assertFalse(viewer.world["control"])
         reply = viewer.ask("pause")
@@ -189,7 +190,7 @@ class Data(WebCase):
 
     def test_a_viewer_gets_as_many_parameters_as_it_may_name_in_one_message(self):
         link = self.start(self.fleet(60))
-        viewer = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.websocket.v1", timeout_s=60)
+        viewer = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.websocket.v1", timeout_s=PATIENCE_S)
         viewer.send(json.dumps({"op": "getParameters", "parameterNames": [], "id": "all"}))
         said = self.next_text(viewer, "status")["message"]
         self.assertRegex(said, "^the parameters of the first [0-9]+ of 120 nodes are shown$")
@@ -307,7 +308,7 @@ class Fleet(WebCase):
 
     def test_a_viewer_gets_the_channels_and_the_connection_graph_in_parts(self):
         link = self.start(self.fleet(self.COUNT))
-        viewer = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.websocket.v1", timeout_s=60)
+        viewer = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.websocket.v1", timeout_s=PATIENCE_S)
         viewer.send(json.dumps({"op": "subscribeConnectionGraph"}))
         wanted = {f"/car_{i:04}/{rest}" for i in range(self.COUNT) for rest in ("motion", "motion/odometry", "imu")} | {"/tf", "/clock"}
         channels, graph, parts = {}, set(), 0
@@ -432,7 +433,7 @@ class Hostile(WebCase):
 
 class Supervision(WebCase):
     def test_a_page_that_dies_restarts_with_the_same_link(self):
-        link = self.start()
+        link = self.start(port=free_ports(1)[0])
         os.kill(self.children("otolith-web")[0], signal.SIGKILL)
         self.until(lambda: self.children("otolith-web") and self.connects(link), "the page")
         self.assertEqual(self.link().text, link.text)
@@ -461,7 +462,7 @@ class Supervision(WebCase):
     def test_a_page_that_starts_again_is_waited_for_and_a_dead_one_has_no_link(self):
         gate = self.path / "open"
         gate.touch()
-        link = self.start(folder=self.gated_page())
+        link = self.start(port=free_ports(1)[0], folder=self.gated_page())
         gate.unlink()
         os.kill(self.children("otolith-web")[0], signal.SIGKILL)
         facts = self.path / "otolith" / "demo" / "server.json"

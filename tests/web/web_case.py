@@ -10,7 +10,7 @@ import unittest
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase, free_ports  # noqa: E402, F401
 from websocket import WebSocket  # noqa: E402
 
 MAGIC, PLACES = 0x3157544F, 0x5057544F
@@ -121,7 +121,7 @@ vehicles:
         return file
 
     def start(self, world=None, *arguments, port=0, folder=None):
-        """Starts a server whose page has any port, and returns its link with both tokens."""
+        """Starts a server, and returns the link of its page with both tokens. Where the page starts again at its port, `port` is of free_ports."""
         self.log = open(self.path / "server.log", "a", encoding="utf-8")
         program = (folder or self.binaries) / "otolithd"
         self.server = subprocess.Popen([program, world or self.city, "--set", f'web={{listen: "127.0.0.1:{port}"}}', *arguments],

@@ -137,7 +137,7 @@ static enum oto_status open_a_port(struct web_http *http, struct oto_error *erro
         return OTO_OK;
     }
     for (uint32_t i = 0; i < options->tries && options->port + i <= UINT16_MAX; i++) {
-        if (open_port(http, (uint16_t)(options->port + i), &reason)) {
+        if (open_port(http, options->port == 0 ? 0 : (uint16_t)(options->port + i), &reason)) { /* 0: the kernel gives another one */
             return OTO_OK;
         }
         if (reason != EADDRINUSE) {

@@ -18,6 +18,7 @@
 #define WATCHED_MAX 512u /* channels whose records are counted for a page */
 #define LINES_MAX (WEB_FEED_COLUMNS + 8u)
 #define CLOSE_REFUSED 4001 /* wrong token */
+#define CLOSE_LATE 4002    /* no token within HELLO_MS: the page connects again, as the machine may have been busy */
 
 /* One connected page. */
 struct web_viewer {
@@ -251,7 +252,7 @@ static void serve_viewers(struct web_page *page)
             send_events(viewer);
             send_frame(viewer, (double)clock.sim_time_ns * 1e-9);
         } else if (!viewer->admitted && now_ms - viewer->since_ms > HELLO_MS) {
-            web_peer_close(viewer->peer, CLOSE_REFUSED, "no token was presented");
+            web_peer_close(viewer->peer, CLOSE_LATE, "no token was presented in time");
         }
     }
 }

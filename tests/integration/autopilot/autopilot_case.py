@@ -7,7 +7,7 @@ import pathlib
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
-from otolith_case import PATIENCE_S, OtolithCase  # noqa: E402
+from otolith_case import PATIENCE_S, OtolithCase, free_ports  # noqa: E402, F401
 
 WORLD = """
 world: test

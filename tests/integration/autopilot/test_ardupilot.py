@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from autopilot_case import AutopilotCase
+from autopilot_case import AutopilotCase, free_ports
 
 TWO = """
 world: test
@@ -134,10 +134,9 @@ class OtolithArdupilot(AutopilotCase):
         self.addCleanup(partner.close)
         return partner
 
-    def begin(self, *options, **world):
+    def begin(self, *options, bridge=(), port=0, **world):
         self.start_world(*options, **world)
-        bridge, port = self.start_bridge()
-        return bridge, port
+        return self.start_bridge(*bridge, port=port)
 
     # ---- the protocol ----
 
@@ -217,8 +216,8 @@ class OtolithArdupilot(AutopilotCase):
         partner = self.sitl(port)
         partner.frame([1000] * 4)
         partner.send([1000] * 4, count=5)
+        partner.send([1000] * 4, count=3)  # overtaken; half a second later it would be of an autopilot that has restarted
         partner.receive()
-        partner.send([1000] * 4, count=3)  # overtaken
         partner.send([1000] * 4, count=6)
         partner.receive()
         self.end(bridge)
@@ -255,8 +254,8 @@ class OtolithArdupilot(AutopilotCase):
         self.world_text = TWO
         self.start_world("--log", self.path / "flight.log")
         pilots = {}
-        for name, rate_hz in (("left", 400), ("right", 250)):
-            bridge, port = self.start_bridge("--participant", name)
+        for (name, rate_hz), port in zip((("left", 400), ("right", 250)), free_ports(2)):  # kept for the next bridge
+            bridge, _ = self.start_bridge("--participant", name, port=port)
             pilots[name] = [bridge, port, self.sitl(port, rate_hz=rate_hz, resend_s=0.1), threading.Event(), []]
         self.assertEqual(self.log("bridge.log").count("lockstep: the world waits for the autopilot"), 2)
 
@@ -296,7 +295,7 @@ class OtolithArdupilot(AutopilotCase):
         self.otolith("verify", self.path / "flight.log", self.path / "again.log")
 
     def test_the_bridge_is_killed_ten_times_while_the_world_runs(self):
-        bridge, port = self.begin()
+        bridge, port = self.begin(port=free_ports(1)[0])  # kept for the next bridge
         partner = self.sitl(port, resend_s=0.1)
         last_s, frames = 0.0, 0
         for _ in range(10):
@@ -314,7 +313,7 @@ class OtolithArdupilot(AutopilotCase):
         self.assertAlmostEqual(last_s, frames / 400, delta=0.03)  # a restart loses no time: the world stood still
 
     def test_the_bridge_follows_the_world_to_its_next_run(self):
-        bridge, port = self.begin()
+        bridge, port = self.begin(bridge=("--wait", 600))
         partner = self.sitl(port, resend_s=0.1)
         partner.frame([1000] * 4)
         self.end_world()

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(3)).resolve()
-from autopilot_case import BIN, SOURCE, AutopilotCase  # noqa: E402
+from autopilot_case import BIN, SOURCE, AutopilotCase, free_ports  # noqa: E402
 from npm import npm_folder  # noqa: E402
 
 
@@ -16,10 +16,10 @@ class OtolithPx4(AutopilotCase):
     bridge_program = "otolith-px4"
     imu_hz = 250
 
-    def begin(self, *options, run=(), **world):
+    def begin(self, *options, run=(), port=0, **world):
         self.place = npm_folder(self, BUILD, SOURCE, "px4.mjs", part="autopilot")
         self.start_world(*run, **world)
-        return self.start_bridge(*options)
+        return self.start_bridge(*options, port=port)
 
     def px4(self, port, steps, *options):
         """Flies so many samples; what the partner saw."""
@@ -79,7 +79,7 @@ class OtolithPx4(AutopilotCase):
         self.assertLessEqual(missing, lost)  # none is missing that is not counted
 
     def test_px4_and_the_world_may_restart(self):
-        bridge, port = self.begin()
+        bridge, port = self.begin("--wait", 600)
         first = self.px4(port, 50)
         partner = subprocess.Popen(["node", "px4.mjs", str(port), "100000000"], cwd=self.place, stdout=subprocess.PIPE, text=True)
         self.addCleanup(partner.stdout.close)
@@ -93,7 +93,7 @@ class OtolithPx4(AutopilotCase):
         self.end(bridge)
 
     def test_the_bridge_is_killed_ten_times_while_the_world_runs(self):
-        bridge, port = self.begin()
+        bridge, port = self.begin(port=free_ports(1)[0])  # kept for the next bridge
         partner = subprocess.Popen(["node", "px4.mjs", str(port), "100000000", "again"], cwd=self.place, stdout=subprocess.PIPE, text=True)
         self.addCleanup(partner.stdout.close)
         for kill in range(10):

@@ -18,13 +18,42 @@ const { values: options, positionals: topics } = parseArgs({
   options: { domain: { type: "string", default: process.env.ROS_DOMAIN_ID ?? "0" }, loopback: { type: "boolean" }, msgs: { type: "string" } },
 });
 
-class LoopbackSocket extends ros2Nodejs.UdpSocketNode {
-  static Create = async (wanted) => new LoopbackSocket(dgram.createSocket({ type: "udp4", reuseAddr: true, ...wanted }));
+// The library takes a whole packet for its header's sender: it does not know INFO_SRC, with which the participants of one process share
+// packets. It would count the endpoints of one as received from another, and never ask for those. Nor does it know that an INFO_DST of zeros is for all.
+const INFO_SRC = 0x0c, INFO_DST = 0x0e;
+
+function* bySender(packet) {
+  let header = packet.subarray(0, 20), parts = [header];
+  for (let at = 20; at + 4 <= packet.length; ) {
+    const bytes = 4 + (packet[at + 1] & 1 ? packet.readUInt16LE(at + 2) : packet.readUInt16BE(at + 2));
+    const part = packet.subarray(at, at + bytes);
+    if (packet[at] === INFO_SRC || (packet[at] === INFO_DST && part.subarray(4).every((byte) => byte === 0))) {
+      yield Buffer.concat(parts);
+      const destination = packet[at] === INFO_SRC ? parts.filter((each) => each[0] === INFO_DST).slice(-1) : [];
+      header = packet[at] === INFO_SRC ? Buffer.concat([packet.subarray(0, 4), part.subarray(8, 24)]) : header;
+      parts = [header, ...destination];
+    } else {
+      parts.push(part);
+    }
+    at += bytes;
+  }
+  yield Buffer.concat(parts);
+}
+
+class RtpsSocket extends ros2Nodejs.UdpSocketNode {
+  emit(event, data, from) {
+    if (event !== "message") return super.emit(event, data, from);
+    for (const part of bySender(data)) super.emit(event, part, from);
+    return true;
+  }
+}
+class LoopbackSocket extends RtpsSocket {
   async addMembership() {}
   async send(data, offset, length, port, address) {
     if (address.startsWith("127.")) await super.send(data, offset, length, port, address);
   }
 }
+const Socket = options.loopback ? LoopbackSocket : RtpsSocket;
 
 // JSON with whole 64-bit numbers
 function json(value) {
@@ -57,7 +86,7 @@ function definitionsOf(name, found = new Map()) {
 const node = new ros2.RosNode({
   name: "foxglove",
   domainId: Number(options.domain),
-  udpSocketCreate: options.loopback ? LoopbackSocket.Create : ros2Nodejs.UdpSocketNode.Create,
+  udpSocketCreate: async (wanted) => new Socket(dgram.createSocket({ type: "udp4", reuseAddr: true, recvBufferSize: 1 << 22, ...wanted })),
   ...(options.loopback ? { addresses: ["127.0.0.1"] } : { getNetworkInterfaces: ros2Nodejs.getNetworkInterfaces }),
 });
 // RosNode.subscribe asks for transient_local, which DDS does not match with volatile writers: its participant takes what the writer offers.
