@@ -59,7 +59,7 @@ static void rebuild(uint32_t node, bool async, int64_t probation_ns, uint64_t ha
         (void)srv_change_free(reply.change);
         fixture_step(&fixture, TICKS - 121);
     }
-    (void)swap_world_other_host(&fixture, host, pid);
+    (void)fixture_other_host(&fixture, host, pid);
     assert_int_equal(swap_world_hash(&fixture), hash);
     swap_world_assert_whole(&fixture);
     fixture_end(&fixture);
