@@ -11,7 +11,6 @@
 
 #define DESCRIPTION_BYTES (UINT64_C(1) << 20)
 #define PAGE_BYTES UINT64_C(4096)
-#define TIMEOUT_NS INT64_C(5000000000)
 #define TRIED_COUNT 64u
 
 /* Describes how a child ended: by the crash that it recorded, or by its exit code. */
@@ -88,10 +87,10 @@ static enum oto_status try_copy(struct srv_host_mailbox *head, uint64_t bytes, i
     if (status != OTO_OK) {
         return status;
     }
-    const enum oto_status received = srv_host_receive(&process, srv_now_ns() + TIMEOUT_NS, message);
+    const enum oto_status received = srv_host_receive(&process, srv_now_ns() + SRV_HOST_START_TIMEOUT_NS, message);
     if (received == OTO_TIMEOUT) {
         status = oto_fail(error, OTO_TIMEOUT, "plugin '%.200s' is refused: loading it did not end within %d s", path,
-                          (int)(TIMEOUT_NS / 1000000000));
+                          (int)(SRV_HOST_START_TIMEOUT_NS / 1000000000));
     } else if (received != OTO_OK) {
         status = fail_with_end(head, &process, fd, path, error);
     } else if (message->kind != SRV_HOST_READY) {
