@@ -56,7 +56,7 @@ struct srv_server {
     uv_timer_t watchdog, ending;
     bool loop_open, handles_open;
     enum srv_phase phase;
-    uint64_t phase_deadline_ms;
+    uint64_t phase_deadline_ms, phase_look_ms; /* the limit of the phase, and the last check of it */
     bool patient; /* the run reached its end time: lossless readers get time to finish */
     int exit_code;
     char privileges[256];

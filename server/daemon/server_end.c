@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define ENDING_MS 5
+#define LOOK_MOST_MS 250 /* of a longer time between two checks this much counts: the process, or the machine, stood still */
 #define STOP_LIMIT_MS 4000 /* a busy machine may hold a tick for a second; `otolith run` kills a server 5 s after SIGTERM */
 #define DRAIN_LIMIT_MS 5000
 #define WORKER_LIMIT_MS 3000 /* added to the deadline of the phase */
@@ -26,7 +27,16 @@ static bool has_ended(const struct srv_server *server)
 static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_t limit_ms)
 {
     server->phase = phase;
-    server->phase_deadline_ms = uv_now(&server->loop) + limit_ms;
+    server->phase_look_ms = uv_now(&server->loop);
+    server->phase_deadline_ms = server->phase_look_ms + limit_ms;
+}
+
+/* The threads that are waited for stood still as well. */
+static void forgive_standstill(struct srv_server *server)
+{
+    const uint64_t now_ms = uv_now(&server->loop), passed_ms = now_ms - server->phase_look_ms;
+    server->phase_deadline_ms += passed_ms > LOOK_MOST_MS ? passed_ms - LOOK_MOST_MS : 0;
+    server->phase_look_ms = now_ms;
 }
 
 static void on_ending(uv_timer_t *timer);
@@ -124,6 +134,7 @@ static void on_last_checkpoint(void *context, enum oto_status status, uint64_t t
 static void on_ending(uv_timer_t *timer)
 {
     struct srv_server *server = timer->data;
+    forgive_standstill(server);
     const bool late = uv_now(&server->loop) >= server->phase_deadline_ms;
     if (server->phase == SRV_PHASE_STOPPING) {
         if (has_ended(server)) {

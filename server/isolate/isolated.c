@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "sim/swap_private.h"
 
-#define LATE_NS 200000 /* the longest wait of a tick for a late answer */
+#define LATE_NS 200000 /* the longest wait of a paced tick for a late answer */
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------- */
 
@@ -141,7 +141,11 @@ int64_t srv_group_timeout_ns(const struct srv_sim *sim, const struct srv_group *
 
 static void look_for_stuck(struct srv_sim *sim, struct srv_group *group)
 {
-    if (srv_now_ns() - group->live.since_ns >= srv_group_stuck_ns(sim)) {
+    struct srv_host_link *link = &group->live;
+    const int64_t now_ns = srv_now_ns(), passed_ns = now_ns - link->looked_ns;
+    link->silent_ns += sim->paced && passed_ns > SRV_GROUP_LOOK_NS ? SRV_GROUP_LOOK_NS : passed_ns;
+    link->looked_ns = now_ns;
+    if (link->silent_ns >= srv_group_stuck_ns(sim)) {
         __atomic_store_n(&group->kill_wanted, 1, __ATOMIC_RELEASE);
         srv_host_supervisor_wake(sim);
     }
@@ -359,6 +363,7 @@ static bool is_anybody_due(const struct srv_group *group, uint64_t tick, uint32_
 /* Takes a late answer or a restarted host, then sends one request for all nodes that can be stepped now. */
 static void take_turn(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t published)
 {
+    const int64_t late_ns = sim->paced ? LATE_NS : SRV_GROUP_PATIENCE_NS; /* a paused world is stepped: nothing more gets late */
     for (uint32_t m = 0; m < group->member_count; m++) {
         condemn(sim, &group->members[m]);
     }
@@ -366,10 +371,11 @@ static void take_turn(struct srv_sim *sim, struct srv_group *group, uint64_t tic
     if (__atomic_load_n(&group->next, __ATOMIC_RELAXED) != NULL) {
         take_next(group);
     }
-    if (group->live.open && srv_host_link_await(sim, group, &group->live, LATE_NS)) {
+    if (group->live.open && srv_host_link_await(sim, group, &group->live, late_ns)) {
         take_answers(group, false);
     } else if (group->live.open) {
         look_for_stuck(sim, group);
+        drop_dead(group);
     }
     if (group->live.host == NULL && !group->async && is_anybody_due(group, tick, published) &&
         !sim->paced) {

@@ -13,7 +13,8 @@ void srv_host_link_request(struct srv_host_link *link, uint32_t instances)
     struct srv_host_mailbox *memory = link->host->memory;
     link->open = true;
     link->answers_left = instances * SRV_HOST_QUESTIONS_PER_STEP;
-    link->since_ns = srv_now_ns();
+    link->looked_ns = srv_now_ns();
+    link->silent_ns = 0;
     __atomic_store_n(&memory->request, ++link->request, __ATOMIC_RELEASE);
     srv_futex_wake(&memory->request);
 }

@@ -77,6 +77,12 @@ static void a_thousand_clients_are_told_so_and_the_world_goes_on(void **state)
     oto_client_close(world_attach(&f->world, "late"));
 }
 
+static bool has_ended(int fd)
+{
+    char text[1024];
+    return recv(fd, text, sizeof text, MSG_DONTWAIT) == 0;
+}
+
 static void silent_connections_lose_their_place(void **state)
 {
     struct world_attached *f = *state;
@@ -84,7 +90,7 @@ static void silent_connections_lose_their_place(void **state)
     for (int i = 0; i < 63; i++) {
         fds[i] = dial(f);
     }
-    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 64);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 64 || has_ended(fds[0])); /* on a slow machine the first has lost it already */
     oto_client_close(world_attach(&f->world, "patient")); /* served when the silent ones have been let go */
     for (int i = 0; i < 63; i++) {
         (void)close(fds[i]);
@@ -168,6 +174,7 @@ static void readers_killed_and_stopped_in_the_middle_disturb_nobody(void **state
         end_reader(pids[1]);
         wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 1);
     }
+    assert_well(f); /* the tick that was under way may have woken them once more */
     const uint64_t wakes = world_counter(f->client, OTO_COUNTER_WAKES);
     assert_well(f);
     assert_int_equal(world_counter(f->client, OTO_COUNTER_WAKES),

@@ -23,11 +23,19 @@ static int set_up(void **state)
     return world_set_up(state, isolated_yaml);
 }
 
+/* 0: it is being started again. */
 static pid_t pid_of(struct oto_client *client, const char *name)
 {
     char text[32];
     world_host_info(client, name, "pid", text, sizeof text);
     return (pid_t)strtol(text, NULL, 10);
+}
+
+static pid_t await_pid(struct oto_client *client, const char *name)
+{
+    pid_t pid = 0;
+    wait_for((pid = pid_of(client, name)) > 0);
+    return pid;
 }
 
 static bool is_gone(pid_t pid)
@@ -56,8 +64,8 @@ static void the_server_tells_its_hosts_and_ends_them(void **state)
     char mode[16];
     world_start(world, NULL);
     struct oto_client *client = world_attach(world, "test");
-    const pid_t own = pid_of(client, "car/imu"), shared = pid_of(client, "shared"), odd = pid_of(client, "odd");
-    assert_true(own > 0 && shared > 0 && odd > 0 && own != shared && shared != odd);
+    const pid_t own = await_pid(client, "car/imu"), shared = await_pid(client, "shared"), odd = await_pid(client, "odd");
+    assert_true(own != shared && shared != odd);
     world_host_info(client, "odd", "mode", mode, sizeof mode);
     assert_string_equal(mode, "async");
     wait_for(has_samples(client, "w/car/imu", 20) && has_samples(client, "w/car/mag", 5) &&
@@ -73,7 +81,7 @@ static void a_killed_server_leaves_no_host(void **state)
     struct world_process *world = *state;
     world_start(world, NULL);
     struct oto_client *client = world_attach(world, "test");
-    const pid_t own = pid_of(client, "car/imu"), shared = pid_of(client, "shared");
+    const pid_t own = await_pid(client, "car/imu"), shared = await_pid(client, "shared");
     assert_int_equal(kill(world->pid, SIGKILL), 0);
     (void)world_wait(world);
     wait_for(is_gone(own) && is_gone(shared));
@@ -86,7 +94,7 @@ static void a_host_that_was_killed_is_started_again(void **state)
     char restarts[16] = "";
     world_start(world, NULL);
     struct oto_client *client = world_attach(world, "test");
-    const pid_t before = pid_of(client, "shared");
+    const pid_t before = await_pid(client, "shared");
     assert_int_equal(kill(before, SIGSEGV), 0);
     wait_for(world_log_says(world, "the plugin host was ended by SIGSEGV"));
     wait_for(pid_of(client, "shared") > 0 && pid_of(client, "shared") != before);
@@ -105,7 +113,7 @@ static void a_parameter_of_an_isolated_node_can_be_set(void **state)
     struct oto_error error = {0};
     world_start(world, NULL);
     struct oto_client *client = world_attach(world, "test");
-    const pid_t before = pid_of(client, "odd");
+    const pid_t before = await_pid(client, "odd");
     assert_ok(oto_control_set(client, "car/odd", "increment", "5", &reply, &error), error);
     wait_for(pid_of(client, "odd") > 0 && pid_of(client, "odd") != before);
     wait_for(is_gone(before));

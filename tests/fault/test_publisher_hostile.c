@@ -56,6 +56,42 @@ static int dial_tcp(const struct world_attached *f)
 typedef int dial_function(const struct world_attached *f);
 static dial_function *const dials[] = {dial_ipc, dial_tcp};
 
+/* -1: not connected. */
+static int try_dial(const struct world_attached *f, size_t listener)
+{
+    struct sockaddr_storage peer;
+    socklen_t bytes = sizeof peer;
+    const int fd = dials[listener](f);
+    if (getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0) {
+        return fd;
+    }
+    (void)close(fd);
+    return -1;
+}
+
+/* A listener that is reopened, or whose publisher is started again, refuses for a moment. */
+static int dial_until_connected(const struct world_attached *f, size_t listener)
+{
+    int fd = -1;
+    wait_for((fd = try_dial(f, listener)) >= 0);
+    return fd;
+}
+
+/* -1: the connection has ended before the publisher's handshake. */
+static int try_shake_hands(const struct world_attached *f, size_t listener)
+{
+    unsigned char answer[8];
+    ssize_t got = -1;
+    const int fd = dial_until_connected(f, listener);
+    (void)send(fd, sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
+    wait_for((got = recv(fd, answer, sizeof answer, MSG_DONTWAIT | MSG_PEEK)) == 8 || got == 0 || (got < 0 && errno != EAGAIN));
+    if (got == 8) {
+        return fd;
+    }
+    (void)close(fd);
+    return -1;
+}
+
 static bool take(struct oto_subscriber *subscriber, struct oto_wire_sample *sample)
 {
     struct oto_error error = {0};
@@ -89,19 +125,29 @@ static long publisher_pid(const struct world_attached *f)
     return strtol(text, NULL, 10);
 }
 
+/* 0: the process has ended. */
 static long status_kb(long pid, const char *key)
 {
     char path[64], line[256];
     long kb = 0;
     (void)snprintf(path, sizeof path, "/proc/%ld/status", pid);
     FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file) != NULL) {
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, key, strlen(key)) == 0) {
             kb = strtol(line + strlen(key) + 1, NULL, 10);
         }
     }
-    (void)fclose(file);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kb;
+}
+
+/* Of the publisher that runs now: one may end between its pid and the reading, and another is started. */
+static long publisher_kb(const struct world_attached *f, const char *key)
+{
+    long kb = 0;
+    wait_for((kb = status_kb(publisher_pid(f), key)) > 0);
     return kb;
 }
 
@@ -121,7 +167,7 @@ static void connect_and_close_a_thousand_times(void **state)
         (void)close(dials[i % 2](f));
     }
     assert_served(f);
-    assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
+    assert_true(publisher_kb(f, "VmRSS") < BOUND_KB);
 }
 
 static void half_a_handshake_a_thousand_times(void **state)
@@ -153,7 +199,7 @@ static void wrong_protocols_are_closed(void **state)
 {
     struct world_attached *f = *state;
     for (int i = 0; i < 20; i++) {
-        const int fd = dials[i % 2](f);
+        const int fd = dial_until_connected(f, (size_t)i % 2);
         char byte[64];
         if (i < 10) {
             (void)send(fd, req_handshake, sizeof req_handshake, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -173,12 +219,10 @@ static void lengths_and_messages_to_the_publisher_are_refused(void **state)
     static const unsigned char huge[2][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0}};
     static const unsigned char small[2][13] = {{1, 0, 0, 0, 0, 0, 0, 0, 4, 'a', 'b', 'c', 'd'},
                                                {0, 0, 0, 0, 0, 0, 0, 4, 'a', 'b', 'c', 'd'}};
-    const long before_kb = status_kb(publisher_pid(f), "VmSize");
+    const long before_kb = publisher_kb(f, "VmSize");
     for (size_t i = 0; i < 40; i++) {
-        const int fd = dials[i % 2](f);
-        unsigned char answer[8];
-        (void)send(fd, sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
-        wait_for(recv(fd, answer, sizeof answer, MSG_DONTWAIT | MSG_PEEK) == 8);
+        int fd = -1;
+        wait_for((fd = try_shake_hands(f, i % 2)) >= 0);
         if (i < 20) {
             (void)send(fd, huge[i % 2], i % 2 == 0 ? 9 : 8, MSG_NOSIGNAL);
         } else {
@@ -190,8 +234,8 @@ static void lengths_and_messages_to_the_publisher_are_refused(void **state)
         (void)close(fd);
     }
     assert_served(f);
-    assert_true(status_kb(publisher_pid(f), "VmSize") < before_kb + (1 << 20));
-    assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
+    assert_true(publisher_kb(f, "VmSize") < before_kb + (1 << 20));
+    assert_true(publisher_kb(f, "VmRSS") < BOUND_KB);
 }
 
 static uint32_t open_descriptors_of(long pid)
@@ -226,7 +270,7 @@ static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
         assert_true(last == 0 || sample.head.seq == last + 1 + sample.lost);
         last = sample.head.seq;
     }
-    assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
+    assert_true(publisher_kb(f, "VmRSS") < BOUND_KB);
     oto_subscriber_close(subscriber);
     for (size_t i = 0; i < 4; i++) {
         (void)close(fds[i]);
@@ -245,7 +289,7 @@ static void many_that_never_read_take_no_more_memory_in_asap(void **state)
     }
     assert_served(f);
     world_advance(f->client, ASAP_TICKS);
-    assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
+    assert_true(publisher_kb(f, "VmRSS") < BOUND_KB);
     assert_served(f);
     for (size_t i = 0; i < SILENT; i++) {
         (void)close(fds[i]);
@@ -355,7 +399,8 @@ static bool has_another_publisher(const struct world_attached *f, long than)
 static void a_publisher_that_hangs_is_replaced(void **state)
 {
     struct world_attached *f = *state;
-    const long pid = publisher_pid(f);
+    long pid = 0;
+    wait_for((pid = publisher_pid(f)) != 0);
     assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
     wait_for(has_another_publisher(f, pid));
     assert_served(f);

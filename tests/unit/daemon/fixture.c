@@ -382,3 +382,14 @@ struct srv_group_facts fixture_host(struct fixture *fixture, const char *name)
     fail_msg("there is no plugin host '%s'", name);
     return facts;
 }
+
+int32_t fixture_other_host(struct fixture *fixture, const char *name, int32_t pid)
+{
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    int32_t now = fixture_host(fixture, name).pid;
+    while (now == pid || now == 0) {
+        look_again(deadline_ns);
+        now = fixture_host(fixture, name).pid;
+    }
+    return now;
+}

@@ -94,6 +94,8 @@ bool fixture_event(struct fixture *fixture, enum oto_event_kind kind, const char
                    struct oto_event_record *event);
 /* The plugin host of that name; fails where there is none. */
 struct srv_group_facts fixture_host(struct fixture *fixture, const char *name);
+/* Waits until a host runs there that is not `pid` (0: until any runs), and returns its pid: after a change it is known a moment later. */
+int32_t fixture_other_host(struct fixture *fixture, const char *name, int32_t pid);
 int64_t fixture_now_ns(void);
 
 #endif

@@ -19,6 +19,7 @@ static void a_parameter_changes_at_the_boundary_that_the_reply_names(void **unus
     struct witness_record record;
     struct oto_event_record event;
     begin(&fixture);
+    fixture.config.ring_capacity = 16384; /* a slow machine pauses late */
     fixture.options.start_paused = false;
     fixture_start(&fixture);
     fixture_wait_tick(&fixture, 50);
@@ -27,7 +28,7 @@ static void a_parameter_changes_at_the_boundary_that_the_reply_names(void **unus
     fixture_wait_tick(&fixture, reply.tick + 50);
     assert_int_equal(fixture_do(&fixture, SRV_COMMAND_PAUSE).status, OTO_OK);
     const uint64_t last = fixture_latest(&fixture, "demo/car/witness", &record).seq;
-    assert_true(last < 1000);
+    assert_true(last < 14000);
     for (uint64_t seq = 1; seq <= last; seq++) {
         (void)fixture_record(&fixture, "demo/car/witness", seq, &record);
         assert_near(record.gain, record.tick < reply.tick ? 1.0 : 3.5, 0.0);

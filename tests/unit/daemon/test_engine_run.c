@@ -110,6 +110,7 @@ static void pause_and_resume_leave_no_gap_in_simulated_time(void **unused)
     struct fixture fixture;
     struct oto_truth_record truth;
     one_car(&fixture);
+    fixture.config.ring_capacity = 16384; /* a slow machine pauses late */
     fixture_start(&fixture);
     for (int round = 0; round < 3; round++) {
         assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_OK);
@@ -122,7 +123,7 @@ static void pause_and_resume_leave_no_gap_in_simulated_time(void **unused)
         assert_int_equal(fixture_clock(&fixture).tick, reply.tick + 10);
     }
     const uint64_t ticks = fixture_clock(&fixture).tick;
-    assert_true(ticks < 1000);
+    assert_true(ticks < 14000);
     for (uint64_t seq = 1; seq <= ticks; seq++) {
         assert_int_equal(fixture_record(&fixture, "demo/car/motion", seq, &truth).t_ns, (int64_t)seq * 1000000);
     }
@@ -142,7 +143,7 @@ static void a_run_ends_at_its_end_and_says_so(void **unused)
     fixture_wait_state(&fixture, OTO_SERVER_ENDED);
     assert_int_equal(fixture_clock(&fixture).tick, 5000);
     struct pollfd ready = {.fd = srv_engine_notify_fd(fixture.engine), .events = POLLIN};
-    assert_int_equal(poll(&ready, 1, 5000), 1);
+    assert_int_equal(poll(&ready, 1, (int)(FIXTURE_PATIENCE_NS / 1000000)), 1);
     assert_true(fixture_event(&fixture, OTO_EVENT_STOPPED, "end", &event));
     assert_true(fixture_event(&fixture, OTO_EVENT_STARTED, "", &event));
     assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_CLOSED);
@@ -231,16 +232,16 @@ static void a_sleeping_world_answers_at_once(void **unused)
 {
     (void)unused;
     struct fixture fixture;
-    fixture_begin(&fixture, 1, 60); /* one tick a minute */
+    fixture_begin(&fixture, 1, 3600); /* one tick an hour */
     fixture_vehicle(&fixture, "car", "circle");
     fixture.options.start_paused = false;
     fixture_start(&fixture);
     fixture_wait_tick(&fixture, 1);
     const int64_t before_ns = fixture_now_ns();
     assert_int_equal(fixture_do(&fixture, SRV_COMMAND_PAUSE).status, OTO_OK);
-    assert_true(fixture_now_ns() - before_ns < INT64_C(10000000000));
+    assert_true(fixture_now_ns() - before_ns < FIXTURE_PATIENCE_NS);
     fixture_end(&fixture); /* and ends at once */
-    assert_true(fixture_now_ns() - before_ns < INT64_C(20000000000));
+    assert_true(fixture_now_ns() - before_ns < 2 * FIXTURE_PATIENCE_NS);
 }
 
 static void more_commands_than_fit_are_refused_until_replies_are_taken(void **unused)

@@ -197,7 +197,7 @@ static void pauses_scales_and_changes_of_mode_change_nothing(void **unused)
     const uint64_t hash = reference();
     struct fixture fixture;
     begin(&fixture);
-    fixture.config.clock.scale = 10.0;
+    fixture.config.clock.scale = 2.0; /* the run must not end before a command, also on a slow machine */
     fixture_start(&fixture);
     fixture_step(&fixture, 17);
     assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_OK);
@@ -205,7 +205,7 @@ static void pauses_scales_and_changes_of_mode_change_nothing(void **unused)
     assert_int_equal(fixture_do(&fixture, SRV_COMMAND_PAUSE).status, OTO_OK);
     fixture_step(&fixture, 10);
     assert_int_equal(
-        fixture_command(&fixture, (struct srv_command){.kind = SRV_COMMAND_SCALE, .scale = 50.0}).status, OTO_OK);
+        fixture_command(&fixture, (struct srv_command){.kind = SRV_COMMAND_SCALE, .scale = 1.0}).status, OTO_OK);
     assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_OK);
     fixture_wait_tick(&fixture, 500);
     assert_int_equal(

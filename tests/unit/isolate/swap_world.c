@@ -37,17 +37,6 @@ uint64_t swap_world_undisturbed(bool async)
     return hash;
 }
 
-int32_t swap_world_other_host(struct fixture *fixture, const char *name, int32_t pid)
-{
-    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
-    int32_t now = pid;
-    while (now == pid || now == 0) {
-        assert_true(fixture_now_ns() < deadline_ns);
-        now = fixture_host(fixture, name).pid;
-    }
-    return now;
-}
-
 void swap_world_wait_told(struct fixture *fixture, const char *words)
 {
     struct oto_event_record event;

@@ -17,8 +17,6 @@ void swap_world_make(struct fixture *fixture, bool isolated, bool async);
 uint64_t swap_world_hash(struct fixture *fixture);
 /* The hash of TICKS ticks without a swap. */
 uint64_t swap_world_undisturbed(bool async);
-/* Waits for a process that is not `pid`: the keeper says a moment after the flip whose it is now. */
-int32_t swap_world_other_host(struct fixture *fixture, const char *name, int32_t pid);
 /* Steps until an event of a plugin host holds the words. */
 void swap_world_wait_told(struct fixture *fixture, const char *words);
 /* A swap of COUNT to `counter_by_ten` with these parameters, ready to be posted. */

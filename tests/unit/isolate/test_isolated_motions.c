@@ -199,25 +199,35 @@ static void wait_fresh(struct fixture *fixture)
     }
 }
 
+/* Until the van has been moved in so many ticks: in others a busy machine may hold its host. */
+static void wait_moved(struct fixture *fixture, uint64_t ticks)
+{
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    while (fixture_counter(fixture, OTO_COUNTER_TICKS) < ticks + fixture_counter(fixture, OTO_COUNTER_STALE)) {
+        assert_true(fixture_now_ns() < deadline_ns);
+        fixture_wait_tick(fixture, fixture_counter(fixture, OTO_COUNTER_TICKS) + 1);
+    }
+}
+
 /* Stopped until ticks went by unmoved, then killed: the vehicle stands still, flagged, and then is where it would be. */
 static void a_vehicle_whose_host_was_away_is_where_it_would_have_been(void **unused)
 {
     (void)unused;
     static const struct hosts hosts = {NULL, "m", NULL};
     struct fixture fixture, whole;
-    struct srv_group_facts facts;
-    struct oto_truth_record truth, expected, before;
+    struct oto_truth_record truth, expected, before = {0};
     begin(&fixture, "circle", "motion_rigid_body_6dof", &hosts);
     fixture.config.clock.mode = OTO_MODE_REALTIME;
     fixture.config.clock.until_ns = 0;
     fixture.config.ring_capacity = 16384;
     fixture.options.start_paused = false;
     fixture_start(&fixture);
-    fixture_wait_tick(&fixture, 50);
-    assert_true(srv_engine_group(fixture.engine, 0, &facts));
-    assert_int_equal(kill(facts.pid, SIGSTOP), 0);
-    fixture_wait_counter(&fixture, OTO_COUNTER_STALE, 5);
-    assert_int_equal(kill(facts.pid, SIGKILL), 0);
+    wait_moved(&fixture, 50);
+    const int32_t pid = fixture_other_host(&fixture, "m", 0);
+    const uint64_t before_stop = fixture_counter(&fixture, OTO_COUNTER_STALE);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    fixture_wait_counter(&fixture, OTO_COUNTER_STALE, before_stop + 5);
+    (void)kill(pid, SIGKILL); /* on a slow machine it was ended as stuck, and another runs */
     fixture_wait_counter(&fixture, OTO_COUNTER_HOST_RESTARTS, 1);
     wait_fresh(&fixture);
     (void)fixture_do(&fixture, SRV_COMMAND_PAUSE);
@@ -234,15 +244,26 @@ static void a_vehicle_whose_host_was_away_is_where_it_would_have_been(void **unu
         if ((truth_at(&fixture, tick, &truth).flags & OTO_SAMPLE_STALE) == 0) {
             assert_memory_equal(&truth, &expected, sizeof truth);
         } else {
-            (void)truth_at(&fixture, tick - 1, &before);
-            assert_memory_equal(&truth, &before, sizeof truth);
+            assert_true(tick == 1 || memcmp(&truth, &before, sizeof truth) == 0); /* that of time zero is not published */
             stale++;
         }
+        before = truth;
     }
     assert_in_range(stale, 5, ticks - 50);
     assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_STALE), stale);
     fixture_end(&whole);
     fixture_end(&fixture);
+}
+
+/* Stops the car's host until truths are missing, and pauses. False: the host was ended as stuck meanwhile, and another one moves the car. */
+static bool pauses_without_truth(struct fixture *fixture, int32_t *pid)
+{
+    *pid = fixture_other_host(fixture, "m", 0);
+    const uint64_t restarts = fixture_host(fixture, "m").restarts, stale = fixture_counter(fixture, OTO_COUNTER_STALE);
+    assert_int_equal(kill(*pid, SIGSTOP), 0);
+    fixture_wait_counter(fixture, OTO_COUNTER_STALE, stale + 20);
+    (void)fixture_do(fixture, SRV_COMMAND_PAUSE);
+    return fixture_host(fixture, "m").restarts == restarts;
 }
 
 /* Samples of its sensors are flagged, too. */
@@ -251,7 +272,7 @@ static void what_is_sensed_of_a_vehicle_without_truth_is_flagged(void **unused)
     (void)unused;
     static const struct hosts hosts = {"m", NULL, NULL};
     struct fixture fixture;
-    struct srv_group_facts facts;
+    int32_t pid;
     unsigned char record[OTO_RECORD_MAX_BYTES];
     begin(&fixture, "circle", "circle", &hosts);
     fixture.config.clock.mode = OTO_MODE_REALTIME;
@@ -259,16 +280,16 @@ static void what_is_sensed_of_a_vehicle_without_truth_is_flagged(void **unused)
     fixture.options.start_paused = false;
     fixture_start(&fixture);
     fixture_wait_tick(&fixture, 50);
-    assert_true(srv_engine_group(fixture.engine, 0, &facts));
-    assert_int_equal(kill(facts.pid, SIGSTOP), 0);
-    fixture_wait_counter(&fixture, OTO_COUNTER_STALE, 20);
-    (void)fixture_do(&fixture, SRV_COMMAND_PAUSE);
+    for (int round = 0; !pauses_without_truth(&fixture, &pid); round++) {
+        assert_true(round < 3);
+        (void)fixture_do(&fixture, SRV_COMMAND_RESUME);
+    }
     static const char *const topics[] = {"demo/car/motion", "demo/car/imu", "demo/car/odo"};
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++) {
         assert_int_equal(fixture_latest(&fixture, topics[i], record).flags & OTO_SAMPLE_STALE, OTO_SAMPLE_STALE);
     }
     assert_int_equal(fixture_latest(&fixture, "demo/van/imu", record).flags & OTO_SAMPLE_STALE, 0);
-    assert_int_equal(kill(facts.pid, SIGCONT), 0);
+    (void)kill(pid, SIGCONT);
     fixture_end(&fixture);
 }
 

@@ -59,7 +59,7 @@ static void rebuild(uint32_t node, bool async, int64_t probation_ns, uint64_t ha
         (void)srv_change_free(reply.change);
         fixture_step(&fixture, TICKS - 121);
     }
-    (void)swap_world_other_host(&fixture, host, pid);
+    (void)fixture_other_host(&fixture, host, pid);
     assert_int_equal(swap_world_hash(&fixture), hash);
     swap_world_assert_whole(&fixture);
     fixture_end(&fixture);
@@ -180,7 +180,7 @@ static bool falls_back(const struct harm *harm, int64_t shadow_ns, bool async, u
     const uint64_t id = fixture_post(&fixture, (struct srv_command){.kind = SRV_COMMAND_SWAP, .change = change});
     fixture_step(&fixture, 40);
     const struct srv_reply reply = fixture_await(&fixture, id);
-    if (shadow_ns > 0) {
+    if (shadow_ns > 0 || reply.status != OTO_OK) { /* a slow host may not even have taken the state in time */
         assert_int_equal(reply.status, OTO_PLUGIN);
         seen = strcmp(reply.reason, harm->why) == 0;
         assert_true(seen || strstr(reply.reason, too_slow) != NULL);

@@ -46,7 +46,7 @@ static void what_is_killed_from_outside_changes_nothing(void **unused)
     const int32_t pid = fixture_host(&fixture, "lab").pid;
     assert_int_equal(kill(pid, SIGKILL), 0);
     fixture_step(&fixture, 50);
-    const int32_t next = swap_world_other_host(&fixture, "lab", pid);
+    const int32_t next = fixture_other_host(&fixture, "lab", pid);
     assert_int_equal(fixture_command(&fixture, (struct srv_command){.kind = SRV_COMMAND_UNDO, .node = COUNT}).status,
                      OTO_OK);
     assert_int_equal(fixture_settle(&fixture, change, 50).status, OTO_CLOSED);
@@ -54,7 +54,7 @@ static void what_is_killed_from_outside_changes_nothing(void **unused)
     change = fixture_make_swap(&fixture, COUNT, "counter", options);
     (void)fixture_flip(&fixture, change);
     assert_int_equal(fixture_settle(&fixture, change, 200).status, OTO_OK);
-    assert_int_equal(kill(swap_world_other_host(&fixture, "lab", next), SIGKILL), 0);
+    assert_int_equal(kill(fixture_other_host(&fixture, "lab", next), SIGKILL), 0);
     fixture_step(&fixture, TICKS - 500);
     assert_int_equal(fixture_host(&fixture, "lab").restarts, 2);
     assert_int_equal(swap_world_hash(&fixture), hash);
@@ -108,7 +108,7 @@ static void the_next_host_has_the_plugin_that_was_swapped_in(void **unused)
     const int32_t pid = fixture_host(&fixture, "lab").pid;
     swap_stamped(&fixture);
     fixture_step(&fixture, 100);
-    assert_int_equal(kill(swap_world_other_host(&fixture, "lab", pid), SIGKILL), 0);
+    assert_int_equal(kill(fixture_other_host(&fixture, "lab", pid), SIGKILL), 0);
     fixture_step(&fixture, 100);
     (void)fixture_latest(&fixture, "demo/car/count", &record);
     assert_near(record.value, STAMP + 30.0, 0.0);
@@ -171,13 +171,14 @@ static void a_paced_run_misses_no_sample(void **unused)
 static void wait_while_stopped(struct fixture *fixture, int32_t old_pid)
 {
     const uint64_t stale = fixture_counter(fixture, OTO_COUNTER_STALE);
-    const int32_t pid = swap_world_other_host(fixture, "lab", old_pid);
+    const int32_t pid = fixture_other_host(fixture, "lab", old_pid);
     assert_int_equal(kill(pid, SIGSTOP), 0);
     (void)fixture_do(fixture, SRV_COMMAND_RESUME);
     fixture_wait_counter(fixture, OTO_COUNTER_STALE, stale + 30);
-    (void)kill(pid, SIGCONT); /* on a slow machine it was ended as stuck, and another runs */
     (void)fixture_do(fixture, SRV_COMMAND_PAUSE);
-    fixture_step(fixture, 50);
+    const uint64_t id = fixture_post(fixture, (struct srv_command){.kind = SRV_COMMAND_STEP, .ticks = 50}); /* waits for the late answer */
+    (void)kill(pid, SIGCONT); /* on a slow machine it was ended as stuck, and another runs */
+    assert_int_equal(fixture_await(fixture, id).status, OTO_OK);
 }
 
 /* A plugin that has published nothing yet has nothing to be repeated; later it is its own. */

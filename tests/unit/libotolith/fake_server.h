@@ -28,7 +28,7 @@ struct fake_server {
     bool garbage;      /* datagrams that are no messages */
     bool stale_first;  /* a reply to an earlier request before each right one */
     bool silent;       /* after attach */
-    int slow_ms;       /* after attach: makes one tick at once, replies after this time */
+    int slow_ms;       /* after attach: makes a tick each 400 ms, replies after this time */
     bool hang_up;      /* on the first request after attach */
     bool refuse;       /* after attach, with status DENIED and a sentence */
     /* what it is */
@@ -139,8 +139,10 @@ static inline bool fake_answer(struct fake_server *server, int fd)
         return false;
     }
     if (server->slow_ms > 0 && !attach) {
-        fake_tick(server, 1);
-        (void)poll(NULL, 0, server->slow_ms);
+        for (int ms = 0; ms < server->slow_ms; ms += 400) {
+            fake_tick(server, (uint64_t)ms / 400 + 1);
+            (void)poll(NULL, 0, 400);
+        }
     }
     if (server->silent && !attach) {
         return true;

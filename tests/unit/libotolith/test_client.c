@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <sys/syscall.h>
 
+#include "attach/client_private.h"
 #include "base/process_time.h"
 
 #include "fake_server.h"
@@ -294,10 +295,10 @@ static void a_silent_server_times_out(void **state)
     struct oto_error error = {0};
     server->silent = true;
     fake_start(server, "demo", FAKE_SEALS);
-    const struct oto_client_options options = {.size = sizeof options, .world = "demo", .timeout_ms = 3000}; /* also for the attach, which is answered */
-    assert_ok(oto_client_open(&options, &client, &error), error);
+    client = must_open();
+    client->control.timeout_ms = 30; /* not for the attach, which is answered */
     assert_int_equal(oto_control_resume(client, NULL, &error), OTO_TIMEOUT);
-    expect_text(&error, "3000 ms");
+    expect_text(&error, "30 ms");
     oto_client_close(client);
     fake_stop(server);
 }
@@ -309,11 +310,11 @@ static void a_step_of_a_slow_world_waits_while_ticks_are_made(void **state)
     struct oto_client *client;
     struct oto_error error = {0};
     struct oto_reply reply;
-    server->slow_ms = 2500;
+    server->slow_ms = 4000;
     fake_start(server, "demo", FAKE_SEALS);
-    const struct oto_client_options options = {.size = sizeof options, .world = "demo", .timeout_ms = 2000};
-    assert_ok(oto_client_open(&options, &client, &error), error);
-    assert_ok(oto_control_step(client, 10, &reply, &error), error);
+    client = must_open();
+    client->control.timeout_ms = 3000;
+    assert_ok(oto_control_step(client, 20, &reply, &error), error);
     assert_string_equal(reply.text, "step");
     oto_client_close(client);
     fake_stop(server);
