@@ -15,6 +15,7 @@
 #include "daemon/control/worker.h"
 #include "daemon/log/run_observer.h"
 #include "options.h"
+#include "base/wait_time.h"
 #include "publish/supervisor.h"
 #include "daemon/thread/engine.h"
 
@@ -56,7 +57,8 @@ struct srv_server {
     uv_timer_t watchdog, ending;
     bool loop_open, handles_open;
     enum srv_phase phase;
-    uint64_t phase_deadline_ms, phase_look_ms; /* the limit of the phase, and the last check of it */
+    int64_t phase_limit_ms;
+    struct srv_wait_time phase_time; /* since the phase began */
     bool patient; /* the run reached its end time: lossless readers get time to finish */
     int exit_code;
     char privileges[256];

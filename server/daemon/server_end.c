@@ -1,4 +1,4 @@
-/* The end of a run: phases, each with a deadline. */
+/* The end of a run: phases, each with a limit. */
 #include "server_private.h"
 
 #include <signal.h>
@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
+
 #define ENDING_MS 5
-#define LOOK_MOST_MS 250 /* of a longer time between two checks this much counts: the process, or the machine, stood still */
 #define STOP_LIMIT_MS 4000 /* a busy machine may hold a tick for a second; `otolith run` kills a server 5 s after SIGTERM */
 #define DRAIN_LIMIT_MS 5000
-#define WORKER_LIMIT_MS 3000 /* added to the deadline of the phase */
+#define WORKER_LIMIT_MS 3000 /* added to the limit of the phase */
 #define DISK_LIMIT_MS 60000
 
 uint32_t srv_server_state(const struct srv_server *server)
@@ -24,19 +25,16 @@ static bool has_ended(const struct srv_server *server)
     return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING || state == OTO_SERVER_FAULT;
 }
 
-static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_t limit_ms)
+static void enter_phase(struct srv_server *server, enum srv_phase phase, int64_t limit_ms)
 {
     server->phase = phase;
-    server->phase_look_ms = uv_now(&server->loop);
-    server->phase_deadline_ms = server->phase_look_ms + limit_ms;
+    server->phase_limit_ms = limit_ms;
+    server->phase_time = srv_wait_begin(srv_now_ns());
 }
 
-/* The threads that are waited for stood still as well. */
-static void forgive_standstill(struct srv_server *server)
+static bool is_late(const struct srv_server *server, int64_t more_ms)
 {
-    const uint64_t now_ms = uv_now(&server->loop), passed_ms = now_ms - server->phase_look_ms;
-    server->phase_deadline_ms += passed_ms > LOOK_MOST_MS ? passed_ms - LOOK_MOST_MS : 0;
-    server->phase_look_ms = now_ms;
+    return server->phase_time.waited_ns >= (server->phase_limit_ms + more_ms) * 1000000;
 }
 
 static void on_ending(uv_timer_t *timer);
@@ -109,7 +107,7 @@ static void give_up(struct srv_server *server, const char *sentence)
 static bool worker_is_late(const struct srv_server *server)
 {
     const bool writes = srv_worker_is_idle(&server->worker) || strncmp(srv_worker_doing(&server->worker), "checkpoint ", 11) == 0;
-    return uv_now(&server->loop) >= server->phase_deadline_ms + (writes ? DISK_LIMIT_MS : WORKER_LIMIT_MS);
+    return is_late(server, writes ? DISK_LIMIT_MS : WORKER_LIMIT_MS);
 }
 
 static void abandon_worker(struct srv_server *server)
@@ -134,8 +132,8 @@ static void on_last_checkpoint(void *context, enum oto_status status, uint64_t t
 static void on_ending(uv_timer_t *timer)
 {
     struct srv_server *server = timer->data;
-    forgive_standstill(server);
-    const bool late = uv_now(&server->loop) >= server->phase_deadline_ms;
+    (void)srv_wait_look(&server->phase_time, srv_now_ns());
+    const bool late = is_late(server, 0);
     if (server->phase == SRV_PHASE_STOPPING) {
         if (has_ended(server)) {
             if (server->options->checkpoint_path != NULL) {
@@ -174,7 +172,7 @@ static void forget_next(struct srv_server *server)
 void srv_server_end(struct srv_server *server, bool patient)
 {
     if (server->phase == SRV_PHASE_DRAINING && !patient) {
-        server->phase_deadline_ms = uv_now(&server->loop); /* a second request to end: readers get no more time */
+        enter_phase(server, SRV_PHASE_DRAINING, 0); /* a second request to end: readers get no more time */
     }
     if (server->phase != SRV_PHASE_RUNNING) {
         forget_next(server);

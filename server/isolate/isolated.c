@@ -141,11 +141,7 @@ int64_t srv_group_timeout_ns(const struct srv_sim *sim, const struct srv_group *
 
 static void look_for_stuck(struct srv_sim *sim, struct srv_group *group)
 {
-    struct srv_host_link *link = &group->live;
-    const int64_t now_ns = srv_now_ns(), passed_ns = now_ns - link->looked_ns;
-    link->silent_ns += sim->paced && passed_ns > SRV_GROUP_LOOK_NS ? SRV_GROUP_LOOK_NS : passed_ns;
-    link->looked_ns = now_ns;
-    if (link->silent_ns >= srv_group_stuck_ns(sim)) {
+    if (srv_wait_look(&group->live.silence, srv_now_ns()) >= srv_group_stuck_ns(sim)) {
         __atomic_store_n(&group->kill_wanted, 1, __ATOMIC_RELEASE);
         srv_host_supervisor_wake(sim);
     }

@@ -17,12 +17,12 @@
 #include "isolate/isolation.h"
 #include "sim/sim.h"
 #include "base/queue.h"
+#include "base/wait_time.h"
 
 #define SRV_GROUP_MAX 64u
 #define SRV_GROUP_NAME_BYTES 96
 #define SRV_GROUP_BUDGET_NS INT64_C(20000000) /* default budget of a tick in a paced world */
 #define SRV_GROUP_STUCK_NS INT64_C(500000000)    /* a host of a paced world without an answer for this long is ended */
-#define SRV_GROUP_LOOK_NS INT64_C(250000000)     /* what is longer between two looks may be a server or a machine that stood still */
 #define SRV_GROUP_PATIENCE_NS INT64_C(5000000000) /* the same without a pace, where samples must not depend on a busy machine */
 #define SRV_CRASHES_ALLOWED 3u                /* within SRV_CRASH_WINDOW_NS; the last one quarantines the node */
 #define SRV_CRASH_WINDOW_NS INT64_C(60000000000)
@@ -70,8 +70,7 @@ struct srv_host_link {
     uint32_t request, answered; /* newest values of the words with these names in the mailbox */
     uint32_t answers_left;
     bool open;        /* a request waits for its answer */
-    int64_t looked_ns; /* when the open request was sent, or the last look for a host that is stuck */
-    int64_t silent_ns; /* the time without an answer; SRV_GROUP_LOOK_NS at most between two looks of a paced world */
+    struct srv_wait_time silence; /* since the open request was sent */
 };
 
 struct srv_group {

@@ -7,14 +7,14 @@
 
 #define SPIN_NS 60000 /* a running host usually answers within this time */
 #define SPIN_STEPS 32
+#define SLICE_NS (SRV_WAIT_LOOK_NS / 2) /* the longest wait between two looks at the clock */
 
 void srv_host_link_request(struct srv_host_link *link, uint32_t instances)
 {
     struct srv_host_mailbox *memory = link->host->memory;
     link->open = true;
     link->answers_left = instances * SRV_HOST_QUESTIONS_PER_STEP;
-    link->looked_ns = srv_now_ns();
-    link->silent_ns = 0;
+    link->silence = srv_wait_begin(srv_now_ns());
     __atomic_store_n(&memory->request, ++link->request, __ATOMIC_RELEASE);
     srv_futex_wake(&memory->request);
 }
@@ -58,7 +58,7 @@ static void answer(struct srv_sim *sim, struct srv_group *group, struct srv_host
 bool srv_host_link_await(struct srv_sim *sim, struct srv_group *group, struct srv_host_link *link, int64_t budget_ns)
 {
     const struct srv_host *host = link->host;
-    const int64_t start_ns = srv_now_ns();
+    const int64_t start_ns = srv_wait_look(&link->silence, srv_now_ns());
     int64_t passed_ns = 0;
     for (uint32_t steps = 1;; steps++) {
         const uint32_t notifications = __atomic_load_n(&host->memory->notifications, __ATOMIC_ACQUIRE);
@@ -75,9 +75,10 @@ bool srv_host_link_await(struct srv_sim *sim, struct srv_group *group, struct sr
             srv_pause();
             continue;
         } else if (passed_ns > SPIN_NS) {
-            srv_futex_wait(&host->memory->notifications, notifications, budget_ns - passed_ns);
+            const int64_t rest_ns = budget_ns - passed_ns;
+            srv_futex_wait(&host->memory->notifications, notifications, rest_ns < SLICE_NS ? rest_ns : SLICE_NS);
         }
-        passed_ns = srv_now_ns() -
-                    start_ns; /* answering questions counts against the budget, so that a host cannot ask forever */
+        /* Answering questions counts against the budget, so that a host cannot ask forever. */
+        passed_ns = srv_wait_look(&link->silence, srv_now_ns()) - start_ns;
     }
 }

@@ -13,6 +13,7 @@
 #include "daemon/thread/engine.h"
 #include "daemon/participants/participants.h"
 #include "base/queue.h"
+#include "base/wait_time.h"
 #include "isolate/isolation.h"
 #include "sim/sim.h"
 
@@ -76,7 +77,8 @@ struct srv_engine {
     uint64_t busy_work_ns;
     int64_t busy_since_ns;
     uint64_t lossless_safe_ticks, lossless_seen_epoch;
-    int64_t lossless_deadline_ns; /* end of the current wait for lossless readers, 0: no wait */
+    bool lossless_late; /* the thread waits for lossless readers, since `lossless_wait` */
+    struct srv_wait_time lossless_wait;
     struct srv_rights rights;
 
     /* members that both threads use */

@@ -87,24 +87,25 @@ static void demote(struct srv_engine *engine)
     }
 }
 
-/* Waits for an acknowledge or a command, at most until this reader's timeout. */
+/* Waits for an acknowledge, a command or the next look at the readers' timeout. */
 static void wait_for_readers(struct srv_engine *engine)
 {
     engine->now_ns = srv_now_ns();
-    if (engine->lossless_deadline_ns == 0) {
-        engine->lossless_deadline_ns = engine->now_ns + READER_TIMEOUT_NS;
+    if (!engine->lossless_late) {
+        engine->lossless_late = true;
+        engine->lossless_wait = srv_wait_begin(engine->now_ns);
         srv_count(engine->sim, OTO_COUNTER_LOSSLESS_WAITS, 1);
     }
-    if (engine->now_ns >= engine->lossless_deadline_ns) {
+    if (srv_wait_look(&engine->lossless_wait, engine->now_ns) >= READER_TIMEOUT_NS) {
         demote(engine);
-        engine->lossless_deadline_ns = 0;
+        engine->lossless_late = false;
         return;
     }
     /* Wakes the readers that the thread waits for. An acknowledge after the flag is set wakes this thread. */
     srv_wake_readers(engine);
     __atomic_store_n(&engine->lossless_waiting, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&engine->lossless_epoch, __ATOMIC_SEQ_CST) == engine->lossless_seen_epoch) {
-        srv_waiter_wait(&engine->waiter, engine->lossless_deadline_ns);
+        srv_waiter_wait(&engine->waiter, engine->now_ns + SRV_WAIT_LOOK_NS / 2);
     }
     __atomic_store_n(&engine->lossless_waiting, 0, __ATOMIC_RELAXED);
 }
@@ -121,7 +122,7 @@ bool srv_lossless_clear(struct srv_engine *engine)
         return false;
     }
     engine->lossless_safe_ticks--;
-    engine->lossless_deadline_ns = 0;
+    engine->lossless_late = false;
     return true;
 }
 
