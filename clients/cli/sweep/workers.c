@@ -136,6 +136,10 @@ static int work(const struct crew *crew, struct slot *slot)
     const enum oto_status closed = sweep_journal_close(&journal, status == OTO_OK ? &slot->error : &unused);
     sweep_runner_destroy(runner);
     free(results);
+    if (slot->error.status == OTO_CLOSED && cli_interrupted()) { /* while it started: the sweep tells of the interrupt, with its count */
+        slot->error = unused;
+        return 0;
+    }
     return status == OTO_OK && closed == OTO_OK ? 0 : 1;
 }
 

@@ -60,6 +60,16 @@ def held(records, run):
         time.sleep(0.01)
     return 0
 """
+# The same metric of a Python process that does not start, if it is the third: the first is of the check before the first run, two are of workers.
+STARTING = """
+import os
+import time
+
+starts = os.open("STARTS", os.O_WRONLY | os.O_APPEND)
+os.write(starts, b"x")
+while os.lseek(starts, 0, os.SEEK_CUR) == 3:
+    time.sleep(0.01)
+"""
 NOISE = "vehicles.car.nodes.imu.params.gyroscope.noise_density_rad_s_rthz"
 
 
@@ -207,6 +217,18 @@ class Sweep(OtolithCase):
         error = self.call("sweep", self.path / "spec.yaml", "--out", self.path / "out").stderr
         self.assertIn(f"{done} runs were finished before", error)
         self.assertEqual(sorted(self.journal_runs("out")), list(range(400)))
+
+    def test_a_sweep_that_is_interrupted_while_a_worker_starts_reports_what_is_done(self):
+        self.write_held(200)
+        self.allow(100)
+        starts = self.write("starts", "")
+        self.write("held.py", STARTING.replace("STARTS", str(starts)) + (self.path / "held.py").read_text())
+        process = self.start("spec.yaml", "out", "--jobs", "2")
+        self.until(lambda: starts.stat().st_size == 3 and self.journal_runs("out") or process.poll() is not None, "rows")
+        process.send_signal(signal.SIGINT)
+        error = process.communicate(timeout=PATIENCE_S)[1]
+        self.assertEqual(process.returncode, 130, error)
+        self.assertIn(f"interrupted after {len(self.journal_runs('out'))} of 400 runs; the same command continues there", error)
 
     def test_rows_of_another_sweep_are_not_mixed_with_these(self):
         self.write("spec.yaml", SPEC)
