@@ -203,6 +203,16 @@ static int take_name(const struct oto_output_file *output)
     return (output->flags & OTO_OUTPUT_DURABLE) != 0 ? sync_directory(output->target) : 0;
 }
 
+enum oto_status oto_output_file_take_name(struct oto_output_file *output, struct oto_error *error)
+{
+    const int reason = output->temporary[0] != '\0' ? take_name(output) : 0;
+    if (reason != 0) {
+        return oto_fail(error, OTO_IO, "cannot write '%.256s': %s", output->path, strerror(reason));
+    }
+    output->temporary[0] = '\0';
+    return OTO_OK;
+}
+
 enum oto_status oto_output_file_close(struct oto_output_file *output, enum oto_status status, struct oto_error *error)
 {
     if (output->file == NULL) {

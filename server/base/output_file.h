@@ -14,7 +14,7 @@
 #include "otolith/status.h"
 
 enum {
-    OTO_OUTPUT_IN_PLACE = 1u << 0, /* for logs and recordings: a regular file is truncated and grows under its own name */
+    OTO_OUTPUT_IN_PLACE = 1u << 0, /* for logs: a regular file is truncated and grows under its own name */
     OTO_OUTPUT_PRIVATE = 1u << 1,  /* mode 0600; otherwise that of the file it replaces, or 0666 less the umask */
     OTO_OUTPUT_NO_WAIT = 1u << 2,  /* a full FIFO is a write error; otherwise writes wait for its reader */
     OTO_OUTPUT_DURABLE = 1u << 3,  /* file and directory are synchronised with the disk before the file is closed */
@@ -30,6 +30,8 @@ struct oto_output_file {
 
 enum oto_status oto_output_file_open(struct oto_output_file *output, const char *path, uint32_t flags,
                                      struct oto_error *error);
+/* Gives a temporary file its name before it is complete: for a recording, which is worth keeping from here on. It grows under that name. */
+enum oto_status oto_output_file_take_name(struct oto_output_file *output, struct oto_error *error);
 /*
  * After a `status` other than OTO_OK, or a write error, the temporary file is removed and the previous file stays as it
  * was. Returns `status`, or that of writing. A zeroed output is allowed.

@@ -261,7 +261,7 @@ static enum oto_status begin(struct recording *recording, struct oto_error *erro
 static enum oto_status open_file(struct recording *recording, const struct recording_options *options,
                                  struct oto_error *error)
 {
-    const enum oto_status status = oto_output_file_open(&recording->output, options->path, OTO_OUTPUT_IN_PLACE, error);
+    const enum oto_status status = oto_output_file_open(&recording->output, options->path, 0, error);
     if (status != OTO_OK) {
         return status;
     }
@@ -276,8 +276,8 @@ static enum oto_status open_file(struct recording *recording, const struct recor
 }
 
 /*
- * The file is made after all topics are found. Once the file exists, no later sample is lost. A fleet is asked to wait only when the
- * file is complete, because it goes on without a reader that reads nothing for five seconds.
+ * The file is made after all topics are found. A fleet is asked to wait only when the file has all that comes before its samples, because
+ * it goes on without a reader that reads nothing for five seconds. Then the file gets its name: no sample from that moment on is lost.
  */
 static enum oto_status start(struct recording *recording, const struct recording_options *options, struct oto_error *error)
 {
@@ -293,6 +293,9 @@ static enum oto_status start(struct recording *recording, const struct recording
     }
     if (status == OTO_OK) { /* last: a world without a pace waits for the recorder from here on, and not for long */
         status = begin(recording, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_output_file_take_name(&recording->output, error);
     }
     recording->has_end = options->for_ns > 0;
     recording->end_ns = recording->start_ns + options->for_ns;
@@ -333,7 +336,7 @@ enum oto_status recording_open(const struct recording_options *options, struct o
                                        ? start(recording, options, error)
                                        : oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
     if (status != OTO_OK) {
-        (void)oto_output_file_close(&recording->output, OTO_OK, &ignored);
+        (void)oto_output_file_close(&recording->output, status, &ignored);
         release(recording);
         return status;
     }

@@ -89,6 +89,22 @@ static void a_file_is_replaced_only_when_it_is_complete(void **state)
     assert_content(place->path, "new");
 }
 
+static void a_file_may_take_its_name_early_and_grows_under_it(void **state)
+{
+    const struct place *place = *state;
+    struct oto_output_file output;
+    struct oto_error error = {0};
+    put(place->path, "previous");
+    assert_ok(oto_output_file_open(&output, place->path, 0, &error), error);
+    assert_true(fputs("begin", output.file) >= 0 && fflush(output.file) == 0);
+    assert_content(place->path, "previous");
+    assert_ok(oto_output_file_take_name(&output, &error), error);
+    assert_content(place->path, "begin");
+    assert_true(fputs(", end", output.file) >= 0);
+    assert_int_equal(oto_output_file_close(&output, OTO_IO, &error), OTO_IO); /* it stays, as far as it is written */
+    assert_content(place->path, "begin, end");
+}
+
 static void the_previous_file_stays_after_a_failure(void **state)
 {
     const struct place *place = *state;
@@ -227,6 +243,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_is_replaced_only_when_it_is_complete, enter, leave),
+        cmocka_unit_test_setup_teardown(a_file_may_take_its_name_early_and_grows_under_it, enter, leave),
         cmocka_unit_test_setup_teardown(the_previous_file_stays_after_a_failure, enter, leave),
         cmocka_unit_test_setup_teardown(the_previous_file_stays_where_the_disk_is_full, enter, leave),
         cmocka_unit_test_setup_teardown(a_symbolic_link_is_followed_and_stays, enter, leave),
