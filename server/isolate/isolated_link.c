@@ -66,7 +66,8 @@ bool srv_host_link_await(struct srv_sim *sim, struct srv_group *group, struct sr
             return true;
         }
         const uint32_t asked = __atomic_load_n(&host->memory->asked, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&host->dead, __ATOMIC_ACQUIRE) != 0 || passed_ns >= budget_ns) {
+        const bool quits = __atomic_load_n(&sim->isolation->quit, __ATOMIC_ACQUIRE) != 0;
+        if (__atomic_load_n(&host->dead, __ATOMIC_ACQUIRE) != 0 || passed_ns >= budget_ns || quits) {
             return false;
         }
         if (asked != link->answered) {
