@@ -135,7 +135,7 @@ static void a_swap_revives_a_node_that_ended_its_host_too_often(void **unused)
     fixture_step(&fixture, 100);
     assert_int_equal(fixture_latest(&fixture, "demo/car/harm", &n).seq, seq + 20);
     assert_int_equal(n, (tick + 100) / 5); /* its numbers went on */
-    assert_true(fixture_host(&fixture, "alone").pid > 0);
+    assert_true(fixture_other_host(&fixture, "alone", 0) > 0);
     fixture_end(&fixture);
 }
 
